@@ -216,7 +216,7 @@ def test_progress_is_reported_block_by_block() -> None:
 
 
 def test_every_core_gets_rows_of_a_short_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "_workers", lambda: 8)
+    monkeypatch.setattr(blocks, "cores", lambda: 8)
     counts: set[int] = set()
     given = {name: RANDOM.normal(size=(1024, 8)) for name in "QKV"}
     solve(Problem(**given), keep=("O",), report=lambda done, of: counts.add(of))
@@ -226,7 +226,7 @@ def test_every_core_gets_rows_of_a_short_input(monkeypatch: pytest.MonkeyPatch) 
 def test_the_first_block_that_fails_is_reported_and_no_other_is_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(blocks, "_workers", lambda: 2)
+    monkeypatch.setattr(blocks, "cores", lambda: 2)
     second_failed = threading.Event()
     started: list[int] = []
 

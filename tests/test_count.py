@@ -230,7 +230,7 @@ def test_a_window_bounds_the_cache(tmp_path):
 @pytest.mark.parametrize("window", [1, 3, 7, 12, 40])
 @pytest.mark.parametrize("first", [-3, 1, 6])
 def test_visible_pairs_are_those_of_the_mask(window, first):
-    from attncalc.equations.operations import Mask
+    from attncalc.equations.operations.entrywise import Mask
     from attncalc.studies.counting import visible
 
     for each in (None, window):

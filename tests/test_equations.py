@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from attncalc.base.decimals import decimals_of
-from attncalc.equations import operations as ops
 from attncalc.equations.evaluate import program
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import Stated, Statement
@@ -26,16 +25,33 @@ from attncalc.equations.operations.assembling import (
     TokenMean,
 )
 from attncalc.equations.operations.entrywise import KINDS as EVERY_KIND
-from attncalc.equations.operations.entrywise import Activate, Gate
+from attncalc.equations.operations.entrywise import (
+    Activate,
+    DivideBySqrt,
+    Gate,
+    Mask,
+    Multiply,
+    SoftCap,
+)
 from attncalc.equations.operations.losses import CrossEntropy, descend, less_one_hot, ones, summed
 from attncalc.equations.operations.normalising import (
+    DivideBySum,
     FeatureMean,
     FeatureSquares,
     FeatureVariance,
+    HardMax,
     HeadsSquares,
     Normalise,
+    Softmax,
 )
-from attncalc.equations.operations.products import AdditiveScores, ConcatScores, DistanceScores
+from attncalc.equations.operations.products import (
+    AdditiveScores,
+    ConcatScores,
+    DistanceScores,
+    Project,
+    Scores,
+    Weigh,
+)
 
 pytestmark = pytest.mark.campaign(4)
 
@@ -52,9 +68,9 @@ def way_back(operation, to, *shapes):
     return operation.way_back(to, shapes).operation
 
 
-SOFTMAX_BACK = way_back(ops.Softmax(), 0, (3, 4))
-IGNORE = ops.Mask(("ignore",), 2)
-AHEAD = ops.Mask((), 3, 2, is_causal=False)
+SOFTMAX_BACK = way_back(Softmax(), 0, (3, 4))
+IGNORE = Mask(("ignore",), 2)
+AHEAD = Mask((), 3, 2, is_causal=False)
 
 
 def stated(name, given="", **settings):
@@ -64,34 +80,34 @@ def stated(name, given="", **settings):
 
 # what is stated, what is given, its settings, the operation, the shapes of its inputs
 CASES = [
-    ("Project", "", {}, ops.Project(), [(3, 4), (4, 2)]),
-    ("Project", "b", {}, ops.Project(), [(3, 4), (2, 4, 2), (2, 1, 2)]),
-    ("ProjectTurned", "b", {}, ops.Project(is_turned=True), [(3, 4), (2, 4), (1, 2)]),
-    ("Scores", "", {}, ops.Scores(), [(3, 4), (5, 4)]),
-    ("Scores", "", {}, ops.Scores(), [(2, 3, 4), (2, 5, 4)]),
-    ("GroupedScores", "", {}, ops.Scores(), [(4, 3, 2), (2, 5, 2)]),
-    ("Weigh", "", {}, ops.Weigh(), [(3, 5), (5, 2)]),
-    ("GroupedWeigh", "", {}, ops.Weigh(), [(4, 3, 5), (2, 5, 2)]),
+    ("Project", "", {}, Project(), [(3, 4), (4, 2)]),
+    ("Project", "b", {}, Project(), [(3, 4), (2, 4, 2), (2, 1, 2)]),
+    ("ProjectTurned", "b", {}, Project(is_turned=True), [(3, 4), (2, 4), (1, 2)]),
+    ("Scores", "", {}, Scores(), [(3, 4), (5, 4)]),
+    ("Scores", "", {}, Scores(), [(2, 3, 4), (2, 5, 4)]),
+    ("GroupedScores", "", {}, Scores(), [(4, 3, 2), (2, 5, 2)]),
+    ("Weigh", "", {}, Weigh(), [(3, 5), (5, 2)]),
+    ("GroupedWeigh", "", {}, Weigh(), [(4, 3, 5), (2, 5, 2)]),
     ("AdditiveScores", "b", {}, AdditiveScores(), [(3, 2), (4, 2), (1, 2), (1, 2)]),
     ("ConcatScores", "b", {}, ConcatScores(), [(3, 2), (4, 5), (7, 3), (1, 3), (1, 3)]),
     ("DistanceScores", "", {}, DistanceScores(), [(3, 2), (4, 2)]),
-    ("DivideBySqrt", "", {"d_k": 3}, ops.DivideBySqrt(3), [(2, 3, 4)]),
-    ("DivideBySqrt", "", {"d_k": 4}, ops.DivideBySqrt(4), [(3, 4)]),
-    ("Multiply", "", {"factor": Fraction(1, 3)}, ops.Multiply(Fraction(1, 3)), [(3, 4)]),
-    ("SoftCap", "", {"cap": Fraction(5)}, ops.SoftCap(Fraction(5)), [(3, 4)]),
-    ("Mask", "causal", {"first": 1}, ops.Mask(causal_from=1), [(3, 4)]),
+    ("DivideBySqrt", "", {"d_k": 3}, DivideBySqrt(3), [(2, 3, 4)]),
+    ("DivideBySqrt", "", {"d_k": 4}, DivideBySqrt(4), [(3, 4)]),
+    ("Multiply", "", {"factor": Fraction(1, 3)}, Multiply(Fraction(1, 3)), [(3, 4)]),
+    ("SoftCap", "", {"cap": Fraction(5)}, SoftCap(Fraction(5)), [(3, 4)]),
+    ("Mask", "causal", {"first": 1}, Mask(causal_from=1), [(3, 4)]),
     (
         "Mask",
         "ahead",
         {"first": 2, "window": 2},
-        ops.Mask(causal_from=2, window=2, is_causal=False),
+        Mask(causal_from=2, window=2, is_causal=False),
         [(5, 5)],
     ),
-    ("Mask", "bias", {}, ops.Mask(("bias",)), [(2, 3, 4), (3, 4)]),
-    ("Softmax", "", {}, ops.Softmax(), [(2, 3, 4)]),
-    ("Softmax", "sink", {}, ops.Softmax(), [(2, 3, 4), (2, 1, 1)]),
-    ("HardMax", "", {}, ops.HardMax(), [(3, 4)]),
-    ("DivideBySum", "", {}, ops.DivideBySum(), [(3, 4)]),
+    ("Mask", "bias", {}, Mask(("bias",)), [(2, 3, 4), (3, 4)]),
+    ("Softmax", "", {}, Softmax(), [(2, 3, 4)]),
+    ("Softmax", "sink", {}, Softmax(), [(2, 3, 4), (2, 1, 1)]),
+    ("HardMax", "", {}, HardMax(), [(3, 4)]),
+    ("DivideBySum", "", {}, DivideBySum(), [(3, 4)]),
     ("FeatureMean", "", {}, FeatureMean(), [(3, 4)]),
     ("FeatureVariance", "", {"ddof": 1}, FeatureVariance(1), [(3, 4), (3, 1)]),
     ("FeatureSquares", "", {}, FeatureSquares(), [(3, 4)]),
@@ -188,15 +204,15 @@ def _norm_back(to, norm, *parts):
 
 
 MORE = [
-    (ops.Project(is_turned=True), [(3, 4), (5, 4), (1, 5)]),
-    (ops.Mask(("keep",), 2), [(4, 5), ("marks", (4, 5))]),
-    (ops.Mask(("ignore", "bias"), 1, 2), [(4, 4), ("marks", (4, 4)), (4, 4)]),
-    (ops.Mask(("keep", "bias")), [(2, 3, 4), ("marks", (3, 4)), (2, 3, 4)]),
+    (Project(is_turned=True), [(3, 4), (5, 4), (1, 5)]),
+    (Mask(("keep",), 2), [(4, 5), ("marks", (4, 5))]),
+    (Mask(("ignore", "bias"), 1, 2), [(4, 4), ("marks", (4, 4)), (4, 4)]),
+    (Mask(("keep", "bias")), [(2, 3, 4), ("marks", (3, 4)), (2, 3, 4)]),
     (way_back(IGNORE, 0, (4, 5), (4, 5)), [(4, 5), ("marks", (4, 5))]),
     (way_back(AHEAD, 0, (2, 5, 5)), [(2, 5, 5)]),
     (Given(), [(3, 4)]),
     (Add(), [(3, 4)] * 4),
-    (ops.Multiply(Fraction(3)), [(3, 4)]),
+    (Multiply(Fraction(3)), [(3, 4)]),
     *[(distances.Alibi(1, heads), [(heads, 3, 4)]) for heads in (4, 3)],
     (distances.Alibi(2), [(3, 5)]),
     (distances.Alibi(4, 2, head=1), [(3, 5)]),
@@ -238,9 +254,9 @@ MORE = [
     *[(Activate(kind).way_back(0, [(3, 4)]).operation, [(3, 4)] * 2) for kind in KINDS],
     *[(Gate(kind).way_back(0, [(3, 4)] * 2).operation, [(3, 4)] * 3) for kind in KINDS],
     *[(Gate(kind), [(3, 4)] * 2) for kind in ("gelu-tanh", "tanh")],
-    (way_back(ops.SoftCap(Fraction(5, 2)), 0, (3, 4)), [(3, 4)] * 2),
-    (way_back(ops.Softmax(), 1, (2, 3, 4), (2, 1, 1)), [(2, 3, 4)] * 2),
-    (way_back(ops.DivideBySum(), 0, (3, 4)), [("above 0", (3, 4)), (3, 4), (3, 4)]),
+    (way_back(SoftCap(Fraction(5, 2)), 0, (3, 4)), [(3, 4)] * 2),
+    (way_back(Softmax(), 1, (2, 3, 4), (2, 1, 1)), [(2, 3, 4)] * 2),
+    (way_back(DivideBySum(), 0, (3, 4)), [("above 0", (3, 4)), (3, 4), (3, 4)]),
     (ConcatScores(is_turned=True), [(3, 2), (4, 5), (3, 7), (1, 3)]),
     (AdditiveScores(), [(2, 3, 2), (2, 4, 2), (2, 1, 2)]),
     (stated("TransposedTimes"), [(3, 4), (2, 3, 5)]),

@@ -14,7 +14,7 @@ from attncalc.equations.evaluate import evaluate
 from attncalc.equations.extents import extents
 from attncalc.equations.library import equation, inputs_of, stated
 from attncalc.equations.operation import Operation
-from attncalc.equations.operations import HardMax
+from attncalc.equations.operations.normalising import HardMax
 from attncalc.equations.tree import equation_source, parse
 
 STEP = Decimal("1e-25")

@@ -11,9 +11,9 @@ from attncalc.equations.bound import reach
 from attncalc.equations.evaluate import evaluate
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.measure import cost, factors, is_rational, shape
-from attncalc.equations.operations import Weigh
 from attncalc.equations.operations.entrywise import KINDS, NUMBERS, Activate
 from attncalc.equations.operations.normalising import Normalise
+from attncalc.equations.operations.products import Weigh
 from attncalc.equations.tree import parse
 
 pytestmark = pytest.mark.campaign(4)

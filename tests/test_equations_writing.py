@@ -22,8 +22,7 @@ from attncalc.equations.expressions import (
     fraction,
     given,
 )
-from attncalc.equations.operations import Softmax
-from attncalc.equations.operations.normalising import DivideBySum, HardMax
+from attncalc.equations.operations.normalising import DivideBySum, HardMax, Softmax
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.plan import formula

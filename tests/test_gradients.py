@@ -541,7 +541,7 @@ def test_other_gradients_are_read_and_marked(what: str) -> None:
 
 def test_an_operation_without_a_gradient_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from attncalc.equations.library import stated
-    from attncalc.equations.operations import Softmax
+    from attncalc.equations.operations.normalising import Softmax
 
     monkeypatch.setattr(Softmax, "way_back", Operation.way_back)
     monkeypatch.setitem(stated(), "Softmax", stated()["Softmax"]._replace(backs={}))
@@ -552,7 +552,7 @@ def test_an_operation_without_a_gradient_is_named(monkeypatch: pytest.MonkeyPatc
 
 def test_a_further_input_that_nothing_is_known_of_is_refused() -> None:
     """A mask of another kind has no gradient of 0 by silence."""
-    from attncalc.equations.operations import Mask
+    from attncalc.equations.operations.entrywise import Mask
 
     assert Mask(("keep", "ignore")).way_back(1, [(2, 2)] * 3) is None
     with pytest.raises(InputError):

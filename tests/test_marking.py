@@ -19,7 +19,8 @@ from attncalc import Problem, read_problem, solve
 from attncalc.base.types import Range
 from attncalc.equations.intervals import _others
 from attncalc.equations.operation import Operation
-from attncalc.equations.operations import Softmax, Weigh
+from attncalc.equations.operations.normalising import Softmax
+from attncalc.equations.operations.products import Weigh
 from attncalc.grading.credit import score
 from attncalc.grading.digits import DigitsWalk
 from attncalc.grading.flags import flags

@@ -14,16 +14,10 @@ from test_pages import is_solvable
 
 from attncalc import InputError, Problem, solve
 from attncalc.base.types import Range
-from attncalc.equations.operations import (
-    DivideBySum,
-    HardMax,
-    Mask,
-    Rotate,
-    Scores,
-    SoftCap,
-    Softmax,
-    Weigh,
-)
+from attncalc.equations.operations.angles import Rotate
+from attncalc.equations.operations.entrywise import Mask, SoftCap
+from attncalc.equations.operations.normalising import DivideBySum, HardMax, Softmax
+from attncalc.equations.operations.products import Scores, Weigh
 from attncalc.solving.plan import plan
 
 SLACK = 1e-9

@@ -1,6 +1,7 @@
 """`conform`: the conformance tests of attention kernels."""
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from attncalc.api.display import Displayed
@@ -77,11 +78,9 @@ def conform(
     'heads-tiled'
     """
     cases = list(suite(seed, alignment=causal_alignment, dtype=dtype, quick=quick))
-    if callable(kernel):
-        name = getattr(kernel, "__name__", "kernel")
-        return Report(*run(Inside(kernel, backend), cases, name))
-    one = Kernel(kernel, backend, seconds=timeout)
-    try:
-        return Report(*run(one, cases, kernel))
-    finally:
-        one.close()
+    name = getattr(kernel, "__name__", "kernel") if callable(kernel) else kernel
+    found = (
+        Inside(kernel, backend) if callable(kernel) else Kernel(kernel, backend, seconds=timeout)
+    )
+    with closing(found):
+        return Report(*run(found, cases, name))

@@ -127,7 +127,6 @@ def count_of(
 
 
 def _of_a_file(folder: Path, family: Any, load: Load, sizes: Mapping[str, int]) -> Count:
-    """Return the counts of a model whose family a file describes."""
     from attncalc.reading.models.counting_described import count_described
 
     if sizes:

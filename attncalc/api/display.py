@@ -6,8 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from attncalc.writing.document import Document
     from attncalc.writing.frames import Screen
 
@@ -54,14 +52,10 @@ def as_text(document: "Document") -> str:
     screen = _screen_here()
     console = Console(file=io.StringIO(), color_system=None, force_jupyter=False)
     text = on_screen(console, write_tables(document, screen), screen)
-    said = [*document.notes, *_on_what_is_left_out(document)]
-    notes = "".join(f"\nnote: {note}" for note in said)
-    return within(screen.encoding, text + notes)
-
-
-def _on_what_is_left_out(document: "Document") -> "Iterator[str]":
+    said = [*document.notes]
     if cut := document.left_out:
-        yield f"the middle of {cut} is omitted: solution[name] is the whole array"
+        said.append(f"the middle of {cut} is omitted: solution[name] is the whole array")
+    return within(screen.encoding, text + "".join(f"\nnote: {note}" for note in said))
 
 
 def _screen_here() -> "Screen":

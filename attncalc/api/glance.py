@@ -12,7 +12,6 @@ from attncalc.base.rounding import fixed
 from attncalc.equations.expressions import MINUS_INFINITY, Number
 from attncalc.problem.stated import conventions, heading
 from attncalc.problem.step import Step
-from attncalc.solving.connections import connections
 from attncalc.solving.influence import shape
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
@@ -82,8 +81,7 @@ def _ranks(solution: Solution, step: Step, head: int) -> Callable[[int], Mapping
 
     @cache
     def of_output(output: int) -> Mapping[int, str]:
-        visible = [np.asarray(weights.rounded[output]) != 0]
-        (found,) = connections(weights.weights[[output]], visible)
+        found = weights.connection(output)
         return dict.fromkeys(found.most, "most") | dict.fromkeys(found.second, "second")
 
     return of_output

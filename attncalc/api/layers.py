@@ -293,7 +293,6 @@ class Layers(Displayed):
         return None if self._only is None else [each.name for each in chosen(problem, self._only)]
 
     def _place(self, at: int | None) -> int:
-        """Return the place of a token, from 0."""
         count = len(self._opened.asks)
         if at is None:
             return self._opened.last if count else 0
@@ -373,7 +372,6 @@ def read_patch(text: str) -> Change:
 
 
 def _changed(problem: Problem, clean: Solution, changes: list[Change]) -> Problem:
-    """Return the problem of a layer with its changes."""
     made: dict[str, tuple[Matrix, Matrix]] = {}
     known = by_name(clean.plan)
     for each in changes:

@@ -237,15 +237,11 @@ def _read(name: str, value: Any, spelled: str) -> Any:
 
 
 def _names(value: Any, spelled: str) -> tuple[str, ...]:
-    """Return names in a list or a text."""
     names = value.split(",") if isinstance(value, str) else value
-    if not isinstance(names, list | tuple) or not all(map(_is_text, names)):
+    is_listed = isinstance(names, list | tuple)
+    if not is_listed or any(not isinstance(x, str) or isinstance(x, Typed) for x in names):
         raise InputError(f'{spelled} takes names, as "Q,A"')
     return tuple(each.strip() for each in names)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and not isinstance(value, Typed)
 
 
 def _numbers(value: Any, spelled: str, most: int | None) -> dict[str, Fraction]:

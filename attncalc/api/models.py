@@ -37,17 +37,8 @@ from attncalc.solving.stack import read_after, through
 Fields = dict[str, Any]
 MASKS = ("keep", "ignore", "bias")
 _OF_FILES = ("block", "layout", "weights_layout")
-_OF_LAYERS = {
-    name
-    for owner in (
-        AttentionFields,
-        FeedForwardFields,
-        LayerFields,
-        NormalisationFields,
-        ResidualFields,
-    )
-    for name in declared(owner, Setting)
-} - {*OF_ALL}
+_PARTS = (AttentionFields, FeedForwardFields, LayerFields, NormalisationFields, ResidualFields)
+_OF_LAYERS = {name for owner in _PARTS for name in declared(owner, Setting)} - {*OF_ALL}
 """The settings that apply to every layer."""
 NEEDED = {"tokens": "tokens or text", "image": "image", "spectrogram": "spectrogram"}
 """The required input, by the kind of model."""
@@ -141,7 +132,10 @@ def open_model(
     if not isinstance(layer, int | np.integer | None):
         raise InputError(f"layer is {layer!r:.40}, where a whole number from 0 is needed, or None")
     with placed(folder, config) as place:
-        return _opened(place, given, layer, report, conventions)
+        opened = Opened(place, given)
+        count = opened.runs_to(layer)
+        told = None if report is None else lambda done: report(done, count)
+        return opened.problem(layer, conventions, told)
 
 
 def placed(model: Any, config: Any) -> AbstractContextManager[Path]:
@@ -157,15 +151,6 @@ def placed(model: Any, config: Any) -> AbstractContextManager[Path]:
     if config is not None:
         raise InputError("config is for a state dict: a folder has its own")
     return nullcontext(Path(model))
-
-
-def _opened(
-    folder: Path, given: "Given", layer: int | None, report: Report | None, said: Fields
-) -> Problem:
-    opened = Opened(folder, given)
-    count = opened.runs_to(layer)
-    told = None if report is None else lambda done: report(done, count)
-    return opened.problem(layer, said, told)
 
 
 class Given(NamedTuple):
@@ -247,7 +232,6 @@ class Opened:
         return text_of(self._first.folder, ids)
 
     def _check_reads(self, folder: Path) -> None:
-        """Refuse an input that this model does not read."""
         takes = self._first.takes
         needs_one = " or ".join(self._needed[each.takes] for each in self._first.towers)
         if (self._what if self._what != "text" else "tokens") == takes:
@@ -522,7 +506,6 @@ class Opened:
         return self._first.begin(self.ids, name, self._types())
 
     def _types(self) -> list[int] | None:
-        """Return the types of the tokens; None if none are given."""
         if self._given.type_ids is None:
             return None
         name = self._said["type_ids"]

@@ -116,7 +116,6 @@ def unwrapped(model: Any) -> Any:
 
 
 def _settings(module: Any, *, is_decoder: bool) -> dict[str, Any]:
-    """Return the settings of a layer of PyTorch."""
     activation = getattr(module.activation, "__name__", type(module.activation).__name__).lower()
     if activation not in _ACTIVATIONS:
         known = ", ".join(_ACTIVATIONS)

@@ -206,7 +206,6 @@ def _settings(
 
 
 def _normalization(module: Any) -> dict[str, Any]:
-    """Return the kind of the normalizations in a module, and their epsilon."""
     norms = [
         each
         for name, each in module.named_modules()
@@ -221,7 +220,6 @@ def _normalization(module: Any) -> dict[str, Any]:
 
 
 def _activation(module: Any) -> str:
-    """Return the activation that a module of its own states."""
     for each in module.modules():
         name = type(each).__name__.lower()
         is_by_tanh = getattr(each, "approximate", "none") == "tanh" or _GELU.search(name)

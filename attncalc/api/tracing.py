@@ -169,7 +169,6 @@ class _Run(NamedTuple):
 
 
 def _beside(run: _Run, rules: Any) -> Trace:
-    """Return the tensors of a run beside its problem."""
     tensors = run.recorded.tensors
     share = max((_SHARES.get(kind, 2e-5) for kind in run.recorded.kinds), default=2e-5)
     key, answer, rules = keyed_dump(

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from math import isqrt
 
 Number = Decimal | Fraction
 """An exact typed number: a Decimal, or a Fraction if it was typed as one."""
@@ -62,6 +63,18 @@ def exact(value: float | str) -> Decimal:
     Decimal('0.1')
     """
     return Decimal(str(value))
+
+
+def root_of(value: Fraction) -> Fraction | None:
+    """Return the root of the square of a rational number; None of others.
+
+    >>> root_of(Fraction(9, 4)), root_of(Fraction(2))
+    (Fraction(3, 2), None)
+    """
+    if value < 0:
+        return None
+    root = Fraction(isqrt(value.numerator), isqrt(value.denominator))
+    return root if root * root == value else None
 
 
 def as_written(number: Fraction | Decimal) -> str:

@@ -128,10 +128,10 @@ class Case:
             found |= {"backward": True, "dO": beside(self.upstream[batch])}
         return found
 
-    def allowed(self, offset: int, *, strict: bool = False) -> Matrix:
+    def allowed(self, offset: int) -> Matrix:
         """Return 1 where a causal mask allows a key, for queries from a position on."""
         rows, keys = self.q.shape[2], self.k.shape[2]
-        last = np.arange(rows)[:, None] + offset - strict
+        last = np.arange(rows)[:, None] + offset
         return (np.arange(keys) <= last).astype(float)
 
     def cut(self, batch: int, heads: int, queries: int, keys: int, width: int) -> "Case":
@@ -199,50 +199,38 @@ USUAL = (2, 2, 5, 5, 4)
 UNEVEN = (1, 2, 3, 7, 4)
 
 
-class _Maker:
-    """Makes cases; the numbers of each depend only on the seed and on its name."""
-
-    def __init__(self, seed: int, alignment: str) -> None:
-        self.seed, self.alignment = seed, alignment
-
-    def draw(self, *words: str) -> np.random.Generator:
-        return np.random.default_rng([self.seed, *"/".join(words).encode()])
-
-    def case(
-        self,
-        feature: str,
-        name: str,
-        size: Sequence[int] = USUAL,
-        dtype: str = "float32",
-        *,
-        groups: int = 1,
-        times: float = 1.0,
-        v_width: int = 0,
-        backward: bool = False,
-        layout: str = "",
-        **call: Any,
-    ) -> Case:
-        batch, heads, queries, keys, width = size
-        rng = self.draw(feature, name)
-        q = rng.normal(size=(batch, heads, queries, width)) * times
-        k = rng.normal(size=(batch, heads // groups, keys, width))
-        v = rng.normal(size=(batch, heads // groups, keys, v_width or width))
-        up = rng.normal(size=(batch, heads, queries, v_width or width)) if backward else None
-        return Case(
-            feature,
-            name,
-            as_of(dtype, q),
-            as_of(dtype, k),
-            as_of(dtype, v),
-            dtype,
-            call,
-            self.alignment,
-            None if up is None else as_of(dtype, up),
-            layout,
-        )
-
-
 Make = Callable[..., Case]
+
+
+def _draw(seed: int, *words: str) -> np.random.Generator:
+    """Return numbers that depend only on the seed and these words."""
+    return np.random.default_rng([seed, *"/".join(words).encode()])
+
+
+def _made(
+    seed: int,
+    alignment: str,
+    feature: str,
+    name: str,
+    size: Sequence[int] = USUAL,
+    *,
+    dtype: str,
+    groups: int = 1,
+    times: float = 1.0,
+    v_width: int = 0,
+    backward: bool = False,
+    layout: str = "",
+    **call: Any,
+) -> Case:
+    batch, heads, queries, keys, width = size
+    rng = _draw(seed, feature, name)
+    q = rng.normal(size=(batch, heads, queries, width)) * times
+    k = rng.normal(size=(batch, heads // groups, keys, width))
+    v = rng.normal(size=(batch, heads // groups, keys, v_width or width))
+    up = rng.normal(size=(batch, heads, queries, v_width or width)) if backward else None
+    up = None if up is None else as_of(dtype, up)
+    q, k, v = (as_of(dtype, each) for each in (q, k, v))
+    return Case(feature, name, q, k, v, dtype, call, alignment, up, layout)
 
 
 def suite(
@@ -255,27 +243,24 @@ def suite(
     dtype: the type of all cases, but of those that test a type.
     quick: leave out the large shapes.
     """
-    make = _Maker(seed, alignment)
-    for case in _cases(make, dtype):
+    for case in _cases(partial(_made, seed, alignment, dtype=dtype), _draw(seed, "masks")):
         if not quick or max(case.size) <= 32:
             yield case
 
 
-def _cases(make: _Maker, dtype: str) -> Iterator[Case]:
-    def case(feature: str, name: str, *args: Any, **named: Any) -> Case:
-        return make.case(feature, name, *args, **{"dtype": dtype} | named)
-
+def _cases(case: Make, rng: np.random.Generator) -> Iterator[Case]:
     yield from _shapes(case)
     yield from _causal(case)
-    yield from _masks(make, case)
+    yield from _masks(case, rng)
     yield from _scores(case)
     yield from _numbers(case)
     yield case("memory layout", "views of larger arrays", layout="strided")
     yield case("memory layout", "tokens before heads", layout="tokens first")
     yield from _of_tokens(case)
     for each in USUAL_TYPES:
-        yield make.case("dtypes", each, (2, 2, 9, 12, 16), each)
-        yield make.case("dtypes", f"{each}, causal", (1, 2, 12, 12, 16), each, is_causal=True)
+        yield case("dtypes", each, (2, 2, 9, 12, 16), dtype=each)
+        size = (1, 2, 12, 12, 16)
+        yield case("dtypes", f"{each}, causal", size, dtype=each, is_causal=True)
     gradient = partial(case, "gradients", backward=True)
     yield gradient("plain")
     yield gradient("uneven", UNEVEN)
@@ -326,7 +311,6 @@ def _scores(case: Make) -> Iterator[Case]:
 
 
 def _of_tokens(case: Make) -> Iterator[Case]:
-    """Yield cases of rotated and of normalized queries and keys."""
     size = (1, 2, 5, 5, 8)
     for name, call in (
         ("halves", {"rope_pairing": "halves"}),
@@ -346,9 +330,8 @@ def _of_tokens(case: Make) -> Iterator[Case]:
     yield case("QK-norm", "before rope", size, times=3.0, **both)
 
 
-def _masks(make: _Maker, case: Make) -> Iterator[Case]:
+def _masks(case: Make, rng: np.random.Generator) -> Iterator[Case]:
     """Yield cases of masks: boolean ones, and numbers added to the scaled scores."""
-    rng = make.draw("masks")
     batch, heads, queries, keys, _ = size = (2, 2, 4, 6, 4)
     allowed = rng.random((batch, heads, queries, keys)) < 0.6
     allowed[..., 0] = True

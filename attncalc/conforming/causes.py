@@ -6,7 +6,6 @@ place of a step. No result is computed twice: the changed problem is solved like
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -257,13 +256,25 @@ def _both(first: Change, second: Change) -> Change:
 
 
 def _keys(allowed: Matrix) -> Change:
-    """Allow only some keys."""
-
     def change(fields: Fields) -> Fields:
         mask = np.broadcast_to(allowed.astype(float), (fields["Q"].shape[1], len(allowed)))
         return fields | {"keep": fields.get("keep", 1.0) * mask}
 
     return change
+
+
+def _unmasked(fields: Fields) -> Fields:
+    return fields | {"keep": np.ones_like(fields["keep"])}
+
+
+def _times_mask(fields: Fields) -> Fields | None:
+    times = _by("S_scaled", "{last} * allowed[h,i,j]", allowed=fields["keep"])
+    return times(_unmasked(fields))
+
+
+def _as_boolean(fields: Fields) -> Fields:
+    bias = fields["bias"]
+    return fields | {"keep": (bias != 0).astype(float), "bias": np.zeros_like(bias)}
 
 
 def _key_heads(order: Matrix) -> Change:
@@ -337,32 +348,15 @@ def _of_masks(case: Case) -> Iterator[Named]:
         says = "keys are masked where attn_mask is true"
         yield "mask-inverted", says, _changed("keep", lambda keep: 1 - keep)
         says = "attn_mask is added to the scores as 1 and 0"
-        yield (
-            "mask-added",
-            says,
-            lambda f: ({**f, "bias": f["keep"], "keep": np.ones_like(f["keep"])}),
-        )
-        says = "the scores are multiplied by attn_mask"
-        yield (
-            "mask-multiplied",
-            says,
-            lambda f: _by("S_scaled", "{last} * allowed[h,i,j]", allowed=f["keep"])(
-                {**f, "keep": np.ones_like(f["keep"])}
-            ),
-        )
+        yield "mask-added", says, lambda f: _unmasked(f) | {"bias": f["keep"]}
+        yield "mask-multiplied", "the scores are multiplied by attn_mask", _times_mask
     else:
         name = "bias"
         sign = _changed("bias", lambda bias: np.where(np.isneginf(bias), bias, -bias))
         yield "mask-sign", "attn_mask is subtracted", sign
         says = "attn_mask is added before the scores are scaled"
         yield "mask-before-scale", says, _changed("bias", lambda bias: bias * factor)
-        yield (
-            "mask-as-boolean",
-            "attn_mask is read as true and false",
-            lambda f: (
-                {**f, "keep": (f["bias"] != 0).astype(float), "bias": np.zeros_like(f["bias"])}
-            ),
-        )
+        yield "mask-as-boolean", "attn_mask is read as true and false", _as_boolean
     says = "the mask is on the other side of the keys"
     yield "mask-side", says, _changed(name, lambda own: own[..., ::-1])
     says = "queries and keys of the mask are exchanged"
@@ -507,11 +501,8 @@ def _of_blocks(keys: Matrix) -> Iterator[Named]:
 
 
 def _of_matrices(case: Case) -> Iterator[Named]:
-    yield (
-        "q-k-swapped",
-        "queries and keys are exchanged",
-        lambda f: ({**f, "Q": f["K"], "K": f["Q"]}),
-    )
+    says = "queries and keys are exchanged"
+    yield "q-k-swapped", says, lambda f: f | {"Q": f["K"], "K": f["Q"]}
     yield "k-for-v", "keys are used as values", lambda f: f | {"V": f["K"]}
     yield "v-for-k", "values are used as keys", lambda f: f | {"K": f["V"]}
     words = {"V": "the values are", "K": "the keys are", "Q": "the queries are"}
@@ -524,22 +515,22 @@ def _of_matrices(case: Case) -> Iterator[Named]:
         yield f"{name.lower()}-reversed", f"{says} in reverse order", backwards
 
 
-def _read_from(step: str) -> Callable[[Fields], Matrix]:
-    """Return a step of a problem."""
+def _read_from(step: str, *without: str) -> Callable[[Fields], Matrix]:
+    """Return a step of a problem without some of its fields."""
 
     def made(fields: Fields) -> Matrix:
-        problem = Problem(**fields)
+        problem = Problem(**{n: value for n, value in fields.items() if n not in without})
         found = run(plan(problem), {n: np.asarray(each) for n, each in problem.given.items()})
         return found[step]
 
     return made
 
 
-def _given_as(*names: str, then: Change, **reads: Callable[[Fields], Matrix]) -> Change:
+def _given_as(then: Change, **reads: Callable[[Fields], Matrix]) -> Change:
     """Replace matrices by steps of other problems, and change the fields then."""
 
     def change(fields: Fields) -> Fields | None:
-        found = {name: reads[name](fields) for name in names}
+        found = {name: read(fields) for name, read in reads.items()}
         made = then(fields)
         return None if made is None else made | found
 
@@ -555,7 +546,6 @@ def _without(*names: str) -> Change:
 
 
 def _of_rope(case: Case) -> Iterator[Named]:
-    """Yield mistakes of rotary positions."""
     base = case.call.get("rope_base")
     if base is None:
         return
@@ -565,9 +555,9 @@ def _of_rope(case: Case) -> Iterator[Named]:
     plain = {"Q": _plain_norm("Q"), "K": _plain_norm("K")}
     for name, left, says in (("Q", "K", "queries"), ("K", "Q", "keys")):
         reads = {name: normed[name], left: plain[left]}
-        yield "rope-one-side", f"only {says} are rotated", _given_as("Q", "K", then=none, **reads)
-    both = {**normed, "V": _rotated_values}
-    yield "rope-values", "values are rotated, too", _given_as("Q", "K", "V", then=none, **both)
+        yield "rope-one-side", f"only {says} are rotated", _given_as(none, **reads)
+    both = _given_as(none, **normed, V=_rotated_values)
+    yield "rope-values", "values are rotated, too", both
     pairing = "interleaved" if case.call.get("rope_pairing") == "halves" else "halves"
     says = f"columns are paired as {pairing}, not {case.call.get('rope_pairing')}"
     yield "rope-pairing", says, _set(rope_pairing=pairing)
@@ -615,18 +605,12 @@ def _plain_norm(name: str) -> Callable[[Fields], Matrix]:
 
 
 def _rotated_values(fields: Fields) -> Matrix:
-    """Return the values, rotated like keys."""
     values, rope = fields["V"], {name: fields[name] for name in _NO_ROPE if name in fields}
     own = {"Q": values, "K": values, "V": values, **rope, "rope_query_offset": 0}
     return _read_from("K_rot")(own)
 
 
-def _given(name: str, fields: Fields) -> Matrix:
-    return np.asarray(fields[name])
-
-
 def _of_norms(case: Case) -> Iterator[Named]:
-    """Yield mistakes of normalized queries and keys."""
     if case.call.get("qk_norm") is None:
         return
     yield "norm-forgotten", "queries and keys are not normalized", _without(*_NO_NORM)
@@ -634,10 +618,8 @@ def _of_norms(case: Case) -> Iterator[Named]:
     for eps in (0.0, 1e-12, 1e-8, 1e-5, 1e-3, *(2.0**-bits for bits in (52, 23, 10, 7))):
         says = f"the epsilon is {eps:.3g}, not {QK_EPS:g}"
         yield "norm-eps", says, _set(qk_eps=eps)
-    for name, left, says in (("Q", "K", "queries"), ("K", "Q", "keys")):
-        reads: dict[str, Callable[[Fields], Matrix]] = {name: _plain_norm(name)}
-        reads[left] = partial(_given, left)
-        change = _given_as("Q", "K", then=_without(*_NO_NORM), **reads)
+    for name, says in (("Q", "queries"), ("K", "keys")):
+        change = _given_as(_without(*_NO_NORM), **{name: _plain_norm(name)})
         yield "norm-one-side", f"only {says} are normalized", change
     over_heads = "sum({n}[g,i,a] ** 2 for g in heads for a in d_k) / (heads * d_k)"
     if case.q.shape[1] > 1:
@@ -654,25 +636,14 @@ def _of_norms(case: Case) -> Iterator[Named]:
     says = "the gains of queries and keys are exchanged"
     yield "norm-swapped", says, lambda f: {**f, "gamma_Q": f["gamma_K"], "gamma_K": f["gamma_Q"]}
     if case.call.get("rope_base") is not None:
-        bare = {"Q": _unnormed("Q"), "K": _unnormed("K")}
-        after = _given_as("Q", "K", then=_without(*_NO_ROPE), **bare)
+        bare = {name: _read_from(f"{name}_rot", *_NO_NORM) for name in "QK"}
+        after = _given_as(_without(*_NO_ROPE), **bare)
         yield "norm-after-rope", "queries and keys are normalized after the rotation", after
 
 
 def _squares(right: str) -> Change:
     """Replace the mean of squares of queries and keys, {n}, of several heads."""
     return _set(equations=[f"ms_{n}[h in heads,i,c in 1] = {right.format(n=n)}" for n in "QK"])
-
-
-def _unnormed(name: str) -> Callable[[Fields], Matrix]:
-    """Return the queries or the keys, rotated without a normalization."""
-
-    def made(fields: Fields) -> Matrix:
-        plain = _without(*_NO_NORM)(fields)
-        assert plain is not None
-        return _read_from(f"{name}_rot")(plain)
-
-    return made
 
 
 TABLES = (

@@ -81,21 +81,12 @@ def _apart(case: Case, matrix: Matrix) -> Matrix:
     return apart
 
 
+@np.errstate(all="ignore")  # a wrong way may overflow
 def _ranges(problem: Problem, stored: float, accumulated: float) -> tuple[Plan, dict[str, Range]]:
     """Return the steps of a problem, and the range of each in arithmetic of these errors."""
     steps = plan(problem)
     given = {name: np.asarray(each) for name, each in problem.given.items()}
-    with np.errstate(all="ignore"):  # a wrong way may overflow
-        return steps, _ranges_of(steps, given, run(steps, given), stored, accumulated)
-
-
-def _ranges_of(
-    steps: Plan,
-    given: Mapping[str, Matrix],
-    exact: Mapping[str, Matrix],
-    stored: float,
-    accumulated: float,
-) -> dict[str, Range]:
+    exact = run(steps, given)
     ranges = {name: Range.at(each) for name, each in given.items()}
     largest: dict[str, float] = {}
     for step in steps:
@@ -114,7 +105,7 @@ def _ranges_of(
         spread = np.maximum(high - value, value - low)
         spread = np.where(np.isfinite(value), spread, 0.0) + error
         ranges[step.name] = Range.around(value, np.nan_to_num(spread))
-    return ranges
+    return steps, ranges
 
 
 def _terms(step: Step, inputs: list[Range], value: Matrix) -> Matrix:

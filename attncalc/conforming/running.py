@@ -174,7 +174,6 @@ def _serve(pipe: Connection, place: str, backend: str, device: str) -> None:
 
 
 def _found(place: str) -> Callable[..., Any]:
-    """Return the function of a file."""
     if place in ADAPTERS:
         return adapter(place)
     path, _, name = place.rpartition(":")
@@ -209,7 +208,7 @@ def _called(function: Callable[..., Any], backend: str, device: str, case: Case)
         output = function(*arrays, **named)
         results = {"O": _as_numpy(output)}
         if case.upstream is not None:
-            found = _gradients(partial(function, **named), output, arrays, backend, device, case)
+            found = _gradients(partial(function, **named), output, arrays, backend, case.upstream)
             if found is None:
                 return Called(results, "the outputs have no gradients", refused=True)
             results |= found
@@ -250,7 +249,6 @@ Make = Callable[[Matrix, str], Any]
 
 
 def _maker(backend: str, device: str) -> Make:
-    """Return a function that creates an array of a type."""
     if backend == "torch":
         torch = importlib.import_module("torch")
         return lambda values, dtype: torch.tensor(np.ascontiguousarray(values), device=device).to(
@@ -271,7 +269,6 @@ def _in_numpy(values: Matrix, dtype: str) -> Matrix:
 
 
 def _laid_out(array: Make, values: Matrix, case: Case) -> Any:
-    """Return an array in the memory layout of a case."""
     if case.layout == "tokens first":
         return array(np.ascontiguousarray(values.swapaxes(1, 2)), case.dtype).swapaxes(1, 2)
     if case.layout == "strided":
@@ -291,24 +288,19 @@ def _as_numpy(array: Any) -> Matrix:
 
 
 def _gradients(
-    function: Callable[..., Any],
-    output: Any,
-    arrays: list[Any],
-    backend: str,
-    device: str,
-    case: Case,
+    function: Callable[..., Any], output: Any, arrays: list[Any], backend: str, upstream: Matrix
 ) -> dict[str, Matrix] | None:
     """Return the gradients of the inputs; None if the backend has none."""
     if backend == "jax":
         jax = importlib.import_module("jax")
         back = jax.vjp(function, *arrays)[1]
-        made = back(jax.numpy.asarray(case.upstream, dtype=output.dtype))
+        made = back(jax.numpy.asarray(upstream, dtype=output.dtype))
         return dict(zip(GRADIENTS, map(_as_numpy, made), strict=True))
     if backend != "torch" or not output.requires_grad:
         return None
     torch = importlib.import_module("torch")
-    upstream = torch.tensor(case.upstream, dtype=output.dtype, device=device)
-    found = torch.autograd.grad(output, arrays, upstream, allow_unused=True)
+    arriving = torch.tensor(upstream, dtype=output.dtype, device=output.device)
+    found = torch.autograd.grad(output, arrays, arriving, allow_unused=True)
     return {
         name: np.zeros(array.shape) if each is None else _as_numpy(each)
         for name, each, array in zip(GRADIENTS, found, arrays, strict=True)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,20 +11,12 @@ from attncalc.base.types import Matrix
 from attncalc.conforming.case import NAN, VERSION, Case
 from attncalc.conforming.causes import Cause, causes_of, within_lower_precision
 from attncalc.conforming.reference import Expected, expected
-from attncalc.conforming.running import Called
+from attncalc.conforming.running import Called, Inside, Kernel
 
+Callee = Kernel | Inside
 DIFFERS = "differs"
 MAY_REFUSE = ("mask and causal", "dtypes", "gradients", "memory layout")
 """Features that a kernel may refuse by raising any error."""
-
-
-class Callee(Protocol):
-    """A kernel: its keyword arguments, and its call."""
-
-    takes: frozenset[str]
-
-    def call(self, case: Case) -> Called:
-        """Call it on a case."""
 
 
 class Failure(NamedTuple):

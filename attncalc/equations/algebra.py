@@ -71,6 +71,15 @@ def split(sign: str, x: Node) -> list[Node]:
     return [x]
 
 
+def factors(x: Node) -> list[Node]:
+    """Return the factors of a product, those within marks and remarks included."""
+    match bare(x):
+        case Operator("*", (a, b)):
+            return [*factors(a), *factors(b)]
+        case factor:
+            return [factor]
+
+
 def joined(sign: str, listed: list[Node]) -> Node:
     """Return the sum of terms, or the product of factors."""
     if not listed:

@@ -14,13 +14,14 @@ from attncalc.base.types import Matrix, Range
 from attncalc.equations.algebra import plain
 from attncalc.equations.derive import slope_of
 from attncalc.equations.evaluate import (
-    DEFINED,
     Axes,
     Compiled,
     Compiler,
     Frame,
     Program,
     Value,
+    defined,
+    expanded,
 )
 from attncalc.equations.extents import Setting
 from attncalc.equations.intervals import (
@@ -45,7 +46,6 @@ from attncalc.equations.tree import (
     Row,
     names_in,
     rebuilt,
-    replaced,
     walk,
 )
 
@@ -112,9 +112,9 @@ class _Frame(Frame):
             argument = argument.each(lambda end: np.maximum(end, 0.0))
         return argument.each(of)
 
-    def weigh(self, kind: str, scores: Any, beside: list[Any], first: str, out: Any) -> Any:
+    def weigh(self, kind: str, scores: Any, beside: list[Any]) -> Any:
         if not any(isinstance(each, Interval) for each in (scores, *beside)):
-            return super().weigh(kind, scores, beside, first, out)
+            return super().weigh(kind, scores, beside)
         low, high = ends_of(scores)
         if kind == "softmax":
             made = softmax(low, high, [ends_of(each) for each in beside])
@@ -134,7 +134,7 @@ class _Compiler(Compiler):
     def value(self, x: Node, axes: Axes) -> Compiled:
         entries = {y for y in walk(x) if isinstance(y, Entry)}
         if self.turns and entries and isinstance(x, Operator | Function):
-            tree = _expanded(plain(x))
+            tree = expanded(plain(x))
             only = entries.pop()
             if not entries and (of := self._curve(tree, only)):
                 argument, ends = self.value(only, axes), super().value(x, axes)
@@ -147,11 +147,10 @@ class _Compiler(Compiler):
         return super().value(x, axes)
 
     def _function(self, name: str, arguments: tuple[Node, ...], axes: Axes) -> Compiled:
-        if self.turns and name in DEFINED:
-            tree = replaced(DEFINED[name], {"x": _VARIABLE})
-            if of := self._curve(_expanded(tree), _VARIABLE):
-                argument = self.value(arguments[0], axes)
-                return lambda frame: of(argument(frame), frame)
+        tree = defined(name, _VARIABLE) if self.turns else None
+        if tree is not None and (of := self._curve(expanded(tree), _VARIABLE)):
+            argument = self.value(arguments[0], axes)
+            return lambda frame: of(argument(frame), frame)
         return super()._function(name, arguments, axes)
 
     def _power(self, a: Node, b: Node, axes: Axes) -> Compiled:
@@ -236,13 +235,6 @@ def _turning(
         owner = np.concatenate([owner, owner])
         low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
     return Interval(least, most)
-
-
-def _expanded(x: Node) -> Node:
-    """Return a tree in which composite functions are written out."""
-    if isinstance(x, Function) and x.name in DEFINED:
-        x = replaced(DEFINED[x.name], {"x": x.arguments[0]})
-    return rebuilt(x, _expanded)
 
 
 def _of_variable(x: Node, only: Entry) -> Node:

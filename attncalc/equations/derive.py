@@ -25,12 +25,12 @@ from attncalc.equations.algebra import (
     plus,
     times,
 )
-from attncalc.equations.evaluate import DEFINED
+from attncalc.equations.evaluate import defined
 from attncalc.equations.places import Loops, Reached, solved
 from attncalc.equations.tree import (
     INFINITY,
     ONE,
-    SIDES,
+    SIDE_OF_AXIS,
     TWO,
     ZERO,
     Aggregate,
@@ -225,7 +225,7 @@ class _Walk:
             case Operator("*", (a, b)):
                 yield from go(a, times(adjoint, b))
                 yield from go(b, times(a, adjoint))
-            case Operator("/", (a, _)) if plain(x) == replaced(DEFINED["silu"], {"x": plain(a)}):
+            case Operator("/", (a, _)) if plain(x) == defined("silu", plain(a)):
                 yield from go(Function("silu", (a,)), adjoint)
             case Operator("/", (a, b)):
                 yield from go(a, over(adjoint, b))
@@ -304,7 +304,7 @@ def _reads(x: Row, at: Name) -> bool:
 
 def _side(name: str, axis: int, of: Entry | Equation) -> Node | None:
     """Return rows(X), columns(X) or heads(X), whichever an axis is."""
-    named = {axis: side for side, axis in SIDES.items()}.get(axis - len(of.at))
+    named = SIDE_OF_AXIS.get(axis - len(of.at))
     return None if named is None else Function(named, (Name(name),))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import getcontext
 from fractions import Fraction
 from functools import lru_cache, reduce
-from math import isqrt
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,11 @@ from attncalc.base.decimals import (
     tanh,
 )
 from attncalc.base.errors import ShapeError
+from attncalc.base.typed import root_of
 from attncalc.base.types import Matrix
 from attncalc.equations import rows
-from attncalc.equations.algebra import all_of
-from attncalc.equations.extents import Setting, Shape, extents, lead, shapes_together
+from attncalc.equations.algebra import all_of, factors, joined
+from attncalc.equations.extents import ARITHMETIC, Setting, Shape, extents, lead, shapes_together
 from attncalc.equations.tree import (
     COMPARISONS,
     ONE,
@@ -48,6 +49,8 @@ from attncalc.equations.tree import (
     Remark,
     Row,
     names_in,
+    parse,
+    rebuilt,
     replaced,
     source,
     walk,
@@ -66,14 +69,37 @@ UFUNCS: dict[str, Any] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide,
     "%": np.mod, "<": np.less, "<=": np.less_equal, "==": np.equal, "!=": np.not_equal,
     ">": np.greater, ">=": np.greater_equal, "and": np.logical_and, "or": np.logical_or,
+    "max": np.maximum, "min": np.minimum,
 }  # fmt: skip
 
-_x = Name("x")
-DEFINED: dict[str, Node] = {}
+_DEFINED: dict[str, Node] = {
+    name: parse(f"y[i] = {text}").right
+    for name, text in {
+        "relu": "max(x, 0)",
+        "Phi": "(1 + erf(x / sqrt(2))) / 2",
+        "phi": "exp(-x ** 2 / 2) / sqrt(2 * pi)",
+        "gelu": "x * Phi(x)",
+        "silu": "x / (1 + exp(-x))",
+        "sigmoid": "1 / (1 + exp(-x))",
+    }.items()
+}
 """Functions defined by others, as expressions of `x`."""
-
-
 _NONE = np.empty(0)
+
+
+def defined(function: str, argument: Node) -> Node | None:
+    """Return the expression that defines a function of a node; None for a basic function."""
+    own = _DEFINED.get(function)
+    return None if own is None else replaced(own, {"x": argument})
+
+
+def expanded(x: Node) -> Node:
+    """Return a tree with the functions replaced that are defined by others."""
+    if not any(isinstance(y, Function) and y.name in _DEFINED for y in walk(x)):
+        return x
+    if isinstance(x, Function) and (own := defined(x.name, x.arguments[0])) is not None:
+        return expanded(own)
+    return rebuilt(x, expanded)
 
 
 class Frame:
@@ -81,42 +107,25 @@ class Frame:
 
     matrices: the matrices it reads, by name, in one number system.
     numbers: sizes, settings and indices that are fixed, by name.
-    offsets: for a block of rows or keys: the first values of its indices.
-    out: an array for the result.
-    shifted: as in `rows.softmax`.
     kept: a cache of values that depend only on shapes, settings and the number system.
     after: for a recurrence: the function applied to a row before later ones read it, such as
         rounding.
     """
 
-    __slots__ = (
-        *("after", "kept", "like", "matrices", "numbers", "offsets", "out", "shifted", "spans"),
-    )
-    after: Callable[[Matrix], Matrix] | None
+    __slots__ = ("after", "kept", "like", "matrices", "numbers", "spans")
 
     def __init__(
         self,
         matrices: Mapping[str, Matrix],
         numbers: dict[str, Setting],
-        offsets: Mapping[str, int] | None = None,
-        out: Matrix | None = None,
         *,
-        shifted: bool = True,
         kept: dict[Any, Any] | None = None,
+        after: Callable[[Matrix], Matrix] | None = None,
     ) -> None:
-        self.matrices = matrices
-        self.numbers = numbers
-        self.offsets = offsets or {}
+        self.matrices, self.numbers, self.after = matrices, numbers, after
         self.spans: dict[str, slice] = {}
-        self.after = None
-        self.out = out
-        self.shifted = shifted
         self.kept = {} if kept is None else kept
-        self.like = _NONE
-        for matrix in matrices.values():
-            if matrix.dtype.kind in "fO":
-                self.like = matrix
-                break
+        self.like = next((each for each in matrices.values() if each.dtype.kind in "fO"), _NONE)
 
     def number(self, value: Setting) -> Any:
         """Return a number in the type of the entries."""
@@ -128,7 +137,18 @@ class Frame:
         except OverflowError:  # of floats
             return infinity_of(self.like) * (1 if value > 0 else -1)
 
-    # other kinds of number define it themselves, such as ranges
+    # other kinds of number define these themselves, such as ranges
+
+    def constant(self, x: Node) -> Any:
+        """Return the number of a node that depends on no entry and no index."""
+        return _in_system(constant(x, self), self)
+
+    def of_whole(self, value: Any) -> Value:
+        """Return whole numbers, of places and sizes, in the type of the entries."""
+        if self.like.dtype != object:
+            return np.asarray(value).astype(self.like.dtype)
+        each = np.frompyfunc(lambda v: self.number(Fraction(int(v))), 1, 1)
+        return np.asarray(each(value), object)
 
     def array(self, value: Value) -> Matrix:
         """Return a value as an array."""
@@ -142,27 +162,25 @@ class Frame:
         """Return a function of each entry."""
         return FUNCTIONS[name](argument)
 
-    def weigh(
-        self, kind: str, scores: Matrix, beside: list[Matrix], first: str, out: Matrix | None
-    ) -> Matrix:
-        """Return rows of weights; `first` is the index of the first row, for errors."""
+    def weigh(self, kind: str, scores: Matrix, beside: list[Matrix]) -> Matrix:
+        """Return rows of weights."""
         if kind == "softmax":
-            return rows.softmax(scores, beside, shifted=self.shifted, out=out)
-        if kind == "hardmax":
-            return rows.hardmax(scores)
-        return rows.share(scores, self.offsets.get(first, 0))
-
-    def compiled(self, x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
-        """Return a node compiled for this kind of number."""
-        return compiled(x, axes, indices)
+            return rows.softmax(scores, beside)
+        return rows.hardmax(scores) if kind == "hardmax" else rows.share(scores)
 
     def numbered(self, index: str) -> Matrix:
-        """Return the values of an index, from its offset on."""
-        start = self.offsets.get(index, 0)
-        span = self.spans.get(index)
-        if span is not None:
-            return np.arange(start + span.start, start + span.stop)
-        return np.arange(start, start + int(self.numbers[index]))
+        """Return the values of an index."""
+        span = self.span(index)
+        return np.arange(span.start, span.stop)
+
+    def span(self, index: str) -> slice:
+        """Return where an index starts and stops: in a slice of a sum, at those of the slice."""
+        return self.spans.get(index) or slice(0, int(self.numbers[index]))
+
+    def count(self, index: str) -> int:
+        """Return the number of values of an index."""
+        span = self.span(index)
+        return int(span.stop - span.start)
 
 
 class Program:
@@ -178,10 +196,6 @@ class Program:
         self,
         matrices: Mapping[str, Matrix],
         settings: Mapping[str, Setting] | None = None,
-        offsets: Mapping[str, int] | None = None,
-        out: Matrix | None = None,
-        *,
-        shifted: bool = True,
         after: Callable[[Matrix], Matrix] | None = None,
     ) -> Matrix:
         """Return the matrix of the equation.
@@ -189,18 +203,17 @@ class Program:
         matrices: the matrices it reads, by name: floats, or Decimals in the current context's
             precision.
         settings: the numbers it reads by name, such as `factor`.
-        offsets, shifted, after: as in `Frame` and `rows.softmax`.
-        out: an array for the result.
+        after: as in `Frame`.
         """
         numbers, shape, kept = self.know(matrices, settings or {})
-        frame = Frame(matrices, numbers, offsets, out, shifted=shifted, kept=kept)
-        frame.after = after
-        return self.run(frame, shape)
+        return self.run(Frame(matrices, numbers, kept=kept, after=after), shape)
 
     def run(self, frame: Frame, shape: Shape) -> Matrix:
         """Return the matrix of the equation, of this shape, in the frame's kind of number."""
         with np.errstate(all="ignore"):
-            return _matrix(self.equation, self._entries, frame, shape)
+            if self.equation.recurs is not None:
+                return _recurrence(self.equation, self._entries, frame)
+            return _full(self._entries[0](frame), shape, frame)
 
     def know(
         self, matrices: Mapping[str, Matrix], settings: Mapping[str, Setting]
@@ -234,11 +247,7 @@ def evaluate(
 
 def evaluated(equation: Equation, frame: Frame) -> Matrix:
     """Return the matrix of an equation, in the frame's kind of number."""
-    computed, indices = _computed(equation), equation.indices
-    with np.errstate(all="ignore"):
-        entries = [frame.compiled(each.right, axes, indices) for each, axes in computed]
-        shape = tuple(int(frame.numbers[i]) for i in equation.at)
-        return _matrix(equation, entries, frame, shape)
+    return program(equation).run(frame, tuple(int(frame.numbers[i]) for i in equation.at))
 
 
 def _computed(equation: Equation) -> list[tuple[Equation, Axes]]:
@@ -250,12 +259,6 @@ def _computed(equation: Equation) -> list[tuple[Equation, Axes]]:
         (each, (*each.at[: axes[each.name]], *each.at[axes[each.name] + 1 :]))
         for each in equation.recurs.order
     ]
-
-
-def _matrix(equation: Equation, entries: list[Compiled], frame: Frame, shape: Shape) -> Matrix:
-    if equation.recurs is not None:
-        return _recurrence(equation, entries, frame)
-    return _full(entries[0](frame), shape, frame)
 
 
 def _full(value: Value, shape: Shape, frame: Frame) -> Matrix:
@@ -292,9 +295,7 @@ def _recurrence(equation: Equation, rows: list[Compiled], frame: Frame) -> Matri
         for each, row in zip(recurs.order, rows, strict=True):
             name, axis = each.name, recurs.axes[each.name]
             at_index = {**numbers[name], each.at[axis]: number}
-            value = frame.array(
-                row(type(frame)(read, at_index, frame.offsets, shifted=frame.shifted))
-            )
+            value = frame.array(row(type(frame)(read, at_index)))
             at_row: Any = (..., number, *[slice(None)] * (len(each.at) - axis - 1))
             made[name][at_row] = value
             if frame.after is not None and name not in given:
@@ -317,11 +318,11 @@ class Compiler:
     def value(self, x: Node, axes: Axes) -> Compiled:
         """Return the numbers of a node."""
         if self._is_constant(x):
-            return _kept(lambda frame: _in_system(constant(x, frame), frame))
+            return _kept(lambda frame: frame.constant(x))
         match x:
-            case Name():
+            case Name() | Operator("//" | "%", _):
                 whole = self.whole(x, axes)
-                return lambda frame: _as_numbers(whole(frame), frame)
+                return lambda frame: frame.of_whole(whole(frame))
             case Entry():
                 return self.entry(x, axes)
             case Marked(body) | Remark(body, _):
@@ -330,9 +331,6 @@ class Compiler:
                 return self.value(Operator("-", (Number(Fraction(0)), a)), axes)
             case Operator("**", (a, b)):
                 return self._power(a, b, axes)
-            case Operator("//" | "%", _):
-                whole = self.whole(x, axes)
-                return lambda frame: _as_numbers(whole(frame), frame)
             case Operator("/", (a, b)) if self._is_constant(b) and _has_root(b):
                 # fewer divisions, by a root, which is rounded anyway
                 return self._binary("*", a, Operator("/", (ONE, b)), axes)
@@ -392,12 +390,11 @@ class Compiler:
         return lambda frame: _raised(base(frame), exponent(frame))
 
     def _function(self, name: str, arguments: tuple[Node, ...], axes: Axes) -> Compiled:
-        if name in DEFINED:
-            return self.value(replaced(DEFINED[name], {"x": arguments[0]}), axes)
+        if (own := defined(name, arguments[0])) is not None:
+            return self.value(own, axes)
         if name in ("max", "min"):
             a, b = (self.value(each, axes) for each in arguments)
-            larger = np.maximum if name == "max" else np.minimum
-            return lambda frame: larger(a(frame), b(frame))
+            return lambda frame: UFUNCS[name](a(frame), b(frame))
         (argument,) = (self.value(each, axes) for each in arguments)
 
         def made(frame: Frame) -> Value:
@@ -406,7 +403,7 @@ class Compiler:
         if any(isinstance(y, Entry | Aggregate | Row) for y in walk(arguments[0])):
             return made
         kept = _kept(made)  # only of places, such as the angles of rotations
-        return lambda frame: made(frame) if frame.spans or frame.offsets else kept(frame)
+        return lambda frame: made(frame) if frame.spans else kept(frame)
 
     def _choice(self, test: Node, then: Node, otherwise: Node, axes: Axes) -> Compiled:
         if isinstance(test, Operator) and test.sign == "and":
@@ -462,14 +459,10 @@ class Compiler:
             case Function("abs", (a,)):
                 inner = self.whole(a, axes)
                 return lambda frame: np.abs(inner(frame))
-            case Function("max" | "min" as name, (a, b)):
-                left, right = self.whole(a, axes), self.whole(b, axes)
-                larger = np.maximum if name == "max" else np.minimum
-                return lambda frame: larger(left(frame), right(frame))
             case Operator("neg", (a,)):
                 inner = self.whole(a, axes)
                 return lambda frame: -inner(frame)
-            case Operator(sign, (a, b)) if sign in UFUNCS:
+            case Function(sign, (a, b)) | Operator(sign, (a, b)) if sign in UFUNCS:
                 left, right, ufunc = self.whole(a, axes), self.whole(b, axes), UFUNCS[sign]
                 return lambda frame: ufunc(left(frame), right(frame))
             case Entry() | Aggregate() | If():
@@ -510,8 +503,7 @@ class Compiler:
             if cut is not None:
                 matrix = matrix[cut]
             if turn is not None:
-                lead = matrix.ndim - len(turn)
-                matrix = matrix.transpose([*range(lead), *(lead + each for each in turn)])
+                matrix = _turned(matrix, turn)
             return matrix[(..., *inserted)] if is_spread else matrix
 
         return view
@@ -555,14 +547,13 @@ class Compiler:
         axis = before - len(inner)
         adds = x.kind == "sum"
         is_fresh = _is_fresh(x.body)
-        self_index = x.index
 
         def reduced(frame: Frame) -> Value:
             terms: Value = body(frame)
             if test is not None:
                 nothing = frame.number(0 if adds else float("-inf"))
                 terms = np.where(test(frame), terms, nothing)
-            count = _length(frame, self_index)
+            count = frame.count(x.index)
             terms = _along(terms, axis, count, len(inner), frame)
             if is_fresh and count == 1 and isinstance(terms, np.ndarray):
                 return terms.squeeze(axis)
@@ -572,22 +563,18 @@ class Compiler:
             return reduced
 
         def made(frame: Frame) -> Value:
-            count = _length(frame, self_index)
-            terms = count
-            for each in axes:
-                terms *= _length(frame, each)
+            count = frame.count(x.index)
+            terms = count * prod(map(frame.count, axes))
             if terms <= LARGEST_SUM or count < 2:
                 return reduced(frame)
-            return _in_slices(
-                reduced, frame, self_index, count, max(1, count * LARGEST_SUM // terms)
-            )
+            return _in_slices(reduced, frame, x.index, count, max(1, count * LARGEST_SUM // terms))
 
         return made
 
     def _contraction(self, x: Aggregate, axes: Axes) -> Compiled | None:
         """Return a sum of products of two parts as a matrix product, or None."""
-        inside = [each for each in _factors(x.body) if self._depends(each, (x.index,))]
-        outside = [each for each in _factors(x.body) if not self._depends(each, (x.index,))]
+        inside = [each for each in factors(x.body) if self._depends(each, (x.index,))]
+        outside = [each for each in factors(x.body) if not self._depends(each, (x.index,))]
         if len(inside) < 2 or any(isinstance(each, Aggregate) for each in inside):
             return None
         left: list[Node] = [inside[0]]
@@ -608,17 +595,13 @@ class Compiler:
         *more_rows, row = rows_
         *more_columns, column = columns
         batch = (*shared, *more_rows, *more_columns)
-        one = self._product(left, (*batch, row, x.index))
-        other = self._product(right, (*batch, x.index, column))
+        one = self.value(joined("*", left), (*batch, row, x.index))
+        other = self.value(joined("*", right), (*batch, x.index, column))
         arrange = _arranged((*batch, row, column), axes)
-        rest = self._product(outside, axes) if outside else None
-        is_direct = rest is None and arrange is None
+        rest = self.value(joined("*", outside), axes) if outside else None
 
         def product(frame: Frame) -> Value:
-            a, b = one(frame), other(frame)
-            if is_direct and frame.out is not None:
-                return np.matmul(a, b, out=frame.out)
-            made = np.matmul(a, b)
+            made = np.matmul(one(frame), other(frame))
             if arrange is not None:
                 made = arrange(made)
             return made if rest is None else made * rest(frame)
@@ -627,9 +610,6 @@ class Compiler:
 
     def _axes_of(self, x: Node, axes: Axes) -> set[str]:
         return names_in(x) & set(axes)
-
-    def _product(self, factors: Sequence[Node], axes: Axes) -> Compiled:
-        return self.value(reduce(lambda a, b: Operator("*", (a, b)), factors), axes)
 
     # rows
 
@@ -641,17 +621,15 @@ class Compiler:
         body = self.value(replaced(x.body, {x.index: at}), axes)
         beside = [self.value(each, axes) for each in x.beside]
         axis = axes.index(at.name) - len(axes)
-        first = axes[axes.index(at.name) - 1] if len(axes) > 1 else ""
 
         def made(frame: Frame) -> Value:
-            count = _length(frame, at.name)
+            count = frame.count(at.name)
             scores = _along(frame.array(body(frame)), axis, count, len(axes), frame)
             others = [frame.array(each(frame)) for each in beside]
             if axis != -1:
                 scores = np.moveaxis(scores, axis, -1)
                 others = [np.moveaxis(each, axis, -1) for each in others]
-            out = frame.out if axis == -1 else None
-            weights = frame.weigh(x.kind, scores, others, first, out)
+            weights = frame.weigh(x.kind, scores, others)
             return weights if axis == -1 else np.moveaxis(weights, -1, axis)
 
         return made
@@ -663,9 +641,9 @@ class Compiler:
         at = self.whole(x.at, axes)
 
         def made(frame: Frame) -> Value:
-            count = _length(frame, x.index)
+            count = frame.count(x.index)
             scores = _along(frame.array(body(frame)), -1, count, len(axes) + 1, frame)
-            row = frame.weigh(x.kind, scores, [frame.array(b(frame)) for b in beside], "", None)
+            row = frame.weigh(x.kind, scores, [frame.array(each(frame)) for each in beside])
             there = np.asarray(at(frame))[..., np.newaxis]
             there = np.broadcast_to(there, (*row.shape[:-1], 1))
             return np.take_along_axis(row, there, -1)[..., 0]
@@ -704,23 +682,24 @@ def constant(x: Node, frame: Frame) -> Any:
             return any(constant(each, frame) for each in arguments)
         case Operator(sign, (a, b)):
             return _plain(sign, constant(a, frame), constant(b, frame), frame)
-        case Function("sqrt", (a,)) if (root := _root(constant(a, frame))) is not None:
-            return root
-        case Function(name, arguments) if name in DEFINED:
-            return constant(replaced(DEFINED[name], {"x": arguments[0]}), frame)
+        case Function(name, (a, *_)) if (own := defined(name, a)) is not None:
+            return constant(own, frame)
         case Function("max" | "min" as name, (a, b)):
             pair = _alike(constant(a, frame), constant(b, frame), frame)
             return max(pair) if name == "max" else min(pair)
         case Function(name, (a,)):
-            own = _in_system(constant(a, frame), frame)
-            return FUNCTIONS[name](np.full(1, own, frame.like.dtype))[0]
+            number = constant(a, frame)
+            is_root = name == "sqrt" and isinstance(number, Fraction)
+            if is_root and (root := root_of(number)) is not None:
+                return root
+            number = _in_system(number, frame)
+            return FUNCTIONS[name](np.full(1, number, frame.like.dtype))[0]
     raise TypeError(source(x))
 
 
-_PLAIN: dict[str, Any] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "<": operator.lt,
-    "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
+_PLAIN: dict[str, Any] = ARITHMETIC | {
+    "**": operator.pow, "<": operator.lt, "<=": operator.le, "==": operator.eq,
+    "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 
 
@@ -753,15 +732,6 @@ def _alike(a: Any, b: Any, frame: Frame) -> tuple[Any, Any]:
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return a, b
     return _in_system(a, frame), _in_system(b, frame)
-
-
-def _root(value: Any) -> Fraction | None:
-    """Return the root of the square of a rational number, or None."""
-    if not isinstance(value, Fraction) or value < 0:
-        return None
-    top, bottom = isqrt(value.numerator), isqrt(value.denominator)
-    is_square = top * top == value.numerator and bottom * bottom == value.denominator
-    return Fraction(top, bottom) if is_square else None
 
 
 FUNCTIONS: dict[str, Callable[[Matrix], Matrix]] = {
@@ -798,7 +768,7 @@ def _cut(matrix: Matrix, places: Sequence[Any], frame: Frame) -> tuple[Any, ...]
             cut.append(slice(None))
             continue
         else:
-            at = frame.spans.get(place, slice(0, int(frame.numbers[place])))
+            at = frame.span(place)
             if at.stop > side:
                 at = np.minimum(np.arange(at.start, at.stop), side - 1)
         cut.append(at)
@@ -815,15 +785,6 @@ def _kept(find: Compiled) -> Compiled:
         return frame.kept[find]
 
     return found
-
-
-def _factors(x: Node) -> list[Node]:
-    match x:
-        case Operator("*", (a, b)):
-            return [*_factors(a), *_factors(b)]
-        case Marked(body) | Remark(body, _):
-            return _factors(body)
-    return [x]
 
 
 def _axis_of(x: Aggregate, axes: Axes) -> int:
@@ -844,12 +805,13 @@ def _arranged(have: Axes, want: Axes) -> Callable[[Matrix], Matrix] | None:
     order = [have.index(axis) for axis in want if axis in have]
     inserted = tuple(slice(None) if axis in have else np.newaxis for axis in want)
 
-    def arrange(matrix: Matrix) -> Matrix:
-        lead = matrix.ndim - len(have)
-        turned = matrix.transpose([*range(lead), *(lead + each for each in order)])
-        return turned[(..., *inserted)]
+    return lambda matrix: _turned(matrix, order)[(..., *inserted)]
 
-    return arrange
+
+def _turned(matrix: Matrix, order: list[int]) -> Matrix:
+    """Return a matrix with its last axes in this order."""
+    lead = matrix.ndim - len(order)
+    return matrix.transpose([*range(lead), *(lead + each for each in order)])
 
 
 def _in_slices(reduced: Compiled, frame: Frame, index: str, count: int, step: int) -> Value:
@@ -861,11 +823,6 @@ def _in_slices(reduced: Compiled, frame: Frame, index: str, count: int, step: in
         total = part if total is None else np.add(total, part, out=total)
     del frame.spans[index]
     return total
-
-
-def _length(frame: Frame, index: str) -> int:
-    span = frame.spans.get(index)
-    return span.stop - span.start if span is not None else int(frame.numbers[index])
 
 
 def _along(value: Value, axis: int, count: int, least: int, frame: Frame) -> Matrix:
@@ -888,7 +845,7 @@ def _is_fresh(x: Node) -> bool:
         case Operator() | Aggregate() | Row():
             return True
         case Function(name, _):
-            return name not in DEFINED
+            return name not in _DEFINED
     return False
 
 
@@ -903,27 +860,3 @@ def _has_root(x: Node) -> bool:
 
 def _int(value: Setting) -> Any:
     return int(value) if np.isfinite(float(value)) and value == int(value) else float(value)
-
-
-def _as_numbers(whole: Any, frame: Frame) -> Value:
-    if frame.like.dtype != object:
-        return np.asarray(whole).astype(frame.like.dtype)
-    return np.asarray(np.frompyfunc(lambda v: frame.number(Fraction(int(v))), 1, 1)(whole), object)
-
-
-def _define() -> None:
-    """Define the composite functions: ReLU, GELU, SiLU, the normal distribution."""
-    from attncalc.equations.tree import parse
-
-    for name, text in {
-        "relu": "max(x, 0)",
-        "Phi": "(1 + erf(x / sqrt(2))) / 2",
-        "phi": "exp(-x ** 2 / 2) / sqrt(2 * pi)",
-        "gelu": "x * Phi(x)",
-        "silu": "x / (1 + exp(-x))",
-        "sigmoid": "1 / (1 + exp(-x))",
-    }.items():
-        DEFINED[name] = parse(f"y[i] = {text}").right
-
-
-_define()

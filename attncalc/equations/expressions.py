@@ -9,7 +9,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from functools import cache
 from math import isqrt, prod
-from typing import Any, NamedTuple, Union, get_args
+from typing import Any, NamedTuple, get_args
 
 from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix, Place
@@ -219,25 +219,9 @@ class Where(NamedTuple):
         return any(sign in self.condition for sign in "<>≤≥≠=[")
 
 
-Expression = Union[  # noqa: UP007 - a forward reference inside a string takes no |
-    Number,
-    Ratio,
-    Symbol,
-    Indexed,
-    Sum,
-    Negative,
-    Product,
-    Quotient,
-    Power,
-    Root,
-    Call,
-    Transposed,
-    Stacked,
-    Over,
-    Entrywise,
-    Where,
-]
-
+_OfNumbers = Number | Ratio | Symbol | Indexed | Sum | Negative | Product | Quotient | Power | Root
+_OfMatrices = Call | Transposed | Stacked | Over | Entrywise | Where
+Expression = _OfNumbers | _OfMatrices
 EXPRESSIONS = get_args(Expression)
 E = Symbol("e")
 PI = Symbol("π")
@@ -248,9 +232,9 @@ ROW_SUM, COLUMN_SUM = "rowsum", "colsum"
 """The functions that add each row, and each column."""
 MINUS_INFINITY = Number("-∞")
 SMALLEST_PLAIN, LARGEST_PLAIN = -5, 14
+"""Powers of ten between which a number is written without one."""
 DUSTLESS = 30
 """Digits after the last written one that must be 0 for an exact value."""
-"""Powers of ten between which a number is written without one."""
 
 
 class Explanation(NamedTuple):
@@ -264,11 +248,6 @@ class Explanation(NamedTuple):
     forms: tuple[Expression, ...]
     remark: str = ""
     exact: Fraction | None = None
-
-
-def explained(*forms: Expression, remark: str = "") -> Explanation:
-    """Return the explanation with these forms; the first determines whether it is rational."""
-    return Explanation(forms, remark, forms[0].exact)
 
 
 def added(*terms: Expression) -> Expression:
@@ -318,16 +297,12 @@ def given(number: Fraction) -> "Number | Ratio":
     if "/" in text:
         return Ratio(number)
     digits = text.lstrip("-").replace(".", "").strip("0")
-    place = _place(number) if number else 0
+    # the power of ten of the first digit
+    place = (Decimal(number.numerator) / Decimal(number.denominator)).adjusted() if number else 0
     if SMALLEST_PLAIN <= place <= LARGEST_PLAIN:
         return Number(text, number)
     sign = "-" if number < 0 else ""
     return Number(sign + digits[0] + ("." + digits[1:] if digits[1:] else ""), number, place)
-
-
-def _place(number: Fraction) -> int:
-    """Return the power of ten of the first digit."""
-    return (Decimal(number.numerator) / Decimal(number.denominator)).adjusted()
 
 
 def fraction(number: Fraction, *, mixed: bool = False) -> "Number | Ratio":
@@ -380,18 +355,7 @@ class Operand(NamedTuple):
     write: Callable[[Any, Fraction | None], Expression]
     own: Callable[[Fraction], Expression]
 
-    def at(self, *place: int) -> Expression:
-        """Return an entry; a matrix without heads, or of a single row, applies to all alike."""
-        return self.quote(self.place(*place))
-
     def write_sum(self, value: Any, rational: Fraction | None) -> Expression:
         """Write a sum: a residue of decimals after cancellation is 0."""
         is_dust = isinstance(value, Decimal) and abs(value) < DUST_OF_SUMS
         return self.write(Decimal(0) if is_dust else value, rational)
-
-    def place(self, *place: int) -> Place:
-        """Return its own entry for this place of a larger matrix."""
-        shape = self.matrix.shape
-        # aligned on the right, as numpy broadcasts
-        own = place[len(place) - len(shape) :]
-        return tuple(0 if size == 1 else i for i, size in zip(own, shape, strict=True))

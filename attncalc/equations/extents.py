@@ -1,5 +1,6 @@
 """The ranges of the indices of an equation, from the shapes of the matrices it reads."""
 
+import operator
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -21,6 +22,10 @@ from attncalc.equations.tree import (
 
 Setting = Fraction | int | float
 Shape = tuple[int, ...]
+ARITHMETIC: dict[str, Any] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod,
+}  # fmt: skip
 
 
 def extents(
@@ -138,19 +143,9 @@ def whole(x: Node, known: Mapping[str, Setting]) -> Fraction:
             return Fraction(known[f"{side}({matrix})"])
         case Operator("neg", (a,)):
             return -whole(a, known)
-        case Operator(sign, (a, b)) if sign in _WHOLE:
+        case Operator(sign, (a, b)) if sign in ARITHMETIC:
             one, other = whole(a, known), whole(b, known)
             if other or sign in "+-*":
-                return Fraction(_WHOLE[sign](one, other))
+                return Fraction(ARITHMETIC[sign](one, other))
             raise ShapeError(f"{source(x)} divides by 0")
     raise ShapeError(f"{source(x)} is not a size that is known here")
-
-
-_WHOLE: dict[str, Any] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-}

@@ -1,5 +1,6 @@
 """Interval arithmetic: arrays of pairs of bounds, which implement numpy's functions."""
 
+import operator
 from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
@@ -31,13 +32,9 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
         """The number of their axes."""
         return np.ndim(self.low)
 
-    def each(self, function: Callable[..., Matrix], *others: Any) -> "Interval":
-        """Return the results of a monotonic function at both bounds, and those of others."""
-        pairs = [ends_of(other) for other in others]
-        return Interval(
-            function(self.low, *(low for low, _ in pairs)),
-            function(self.high, *(high for _, high in pairs)),
-        )
+    def each(self, function: Callable[[Matrix], Matrix]) -> "Interval":
+        """Return the results of a monotonic function at both bounds."""
+        return Interval(function(self.low), function(self.high))
 
     def __getitem__(self, at: Any) -> "Interval":
         return self.each(lambda end: end[at])
@@ -62,7 +59,7 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
             return _where(*args)
         if function in (np.ndim, np.size, np.shape):
             return function(self.low)
-        return args[0].each(lambda *ends: function(ends[0], *args[1:], **named))
+        return args[0].each(lambda end: function(end, *args[1:], **named))
 
 
 class Weights(Interval):
@@ -157,7 +154,7 @@ def _matmul(a: Any, b: Any) -> Interval:
         return made
     if not all(np.isfinite(end).all() for end in (low, high, least, most)):
         terms = (_times(a[..., :, k, None], b[..., None, k, :]) for k in range(b.shape[-2]))
-        return reduce(lambda x, y: x.each(np.add, y), terms)
+        return reduce(operator.add, terms)
     if least is most:  # exact values
         up_, down_ = np.maximum(least, 0), np.maximum(-least, 0)
         return Interval(low @ up_ - high @ down_, high @ up_ - low @ down_)

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import isqrt, prod
+from math import prod
 
 from attncalc.base.errors import ShapeError
+from attncalc.base.typed import root_of
 from attncalc.equations.extents import Setting, Shape, extents, lead, whole
 from attncalc.equations.tree import (
     Aggregate,
@@ -101,27 +102,22 @@ def _is_irrational(x: Node, numbers: Mapping[str, Setting]) -> bool:
         case Row(kind):
             return kind == "softmax"
         case Function("sqrt", (a,)):
-            return not _is_square(a, numbers)
+            value = _known(a, numbers)
+            return value is None or root_of(value) is None
         case Function(name):
             return name not in RATIONAL
         case Operator("**", (_, b)):
-            return not _is_integer(b, numbers)
+            value = _known(b, numbers)
+            return value is None or value.denominator > 1
     return False
 
 
-def _is_square(x: Node, numbers: Mapping[str, Setting]) -> bool:
+def _known(x: Node, numbers: Mapping[str, Setting]) -> Fraction | None:
+    """Return the value of a setting, or of an expression of settings; None of others."""
     try:
-        value = whole(x, numbers)
+        return whole(x, numbers)
     except ShapeError:
-        return False
-    return value >= 0 and all(isqrt(n) ** 2 == n for n in value.as_integer_ratio())
-
-
-def _is_integer(x: Node, numbers: Mapping[str, Setting]) -> bool:
-    try:
-        return whole(x, numbers).denominator == 1
-    except ShapeError:
-        return False
+        return None
 
 
 def factors(

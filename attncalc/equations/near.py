@@ -9,15 +9,15 @@ products have no error.
 from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from math import gcd, lcm
 from typing import Any, Self
 
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.equations.evaluate import FUNCTIONS, Axes, Compiled, Compiler, Frame, Value, constant
-from attncalc.equations.tree import Name, Node, Operator
+from attncalc.equations.evaluate import FUNCTIONS, Frame, Value, constant
+from attncalc.equations.tree import Node
 
 SLACK = 1 + 2.0**-20
 """More than the total rounding of the bounds themselves."""
@@ -406,9 +406,16 @@ class NearFrame(Frame):
         value = Fraction(value)
         return _whole(np.sign(float(value)), abs(value) or Fraction(1), 1.0)
 
+    def constant(self, x: Node) -> Any:
+        """Return the number of a node that depends on no entry and no index."""
+        with localcontext(OF_CONSTANTS):
+            return self.number(constant(x, Frame({"x": np.empty(0, object)}, self.numbers)))
+
     def array(self, value: Value) -> Any:
         """Return a value with bounds."""
         return near(value)
+
+    of_whole = array
 
     def zeros(self, shape: tuple[int, ...]) -> Any:
         """Return writable zeros."""
@@ -435,7 +442,7 @@ class NearFrame(Frame):
         top = 1.0 if name in ("sin", "cos") else sizes
         return Near(made, np.minimum(errors * steepest, 2.0) + top * OF_FUNCTIONS + LEAST)
 
-    def weigh(self, kind: str, scores: Any, beside: list[Any], first: str, out: Any) -> Any:
+    def weigh(self, kind: str, scores: Any, beside: list[Any]) -> Any:
         """Return rows of weights: softmax, hardmax, and each score over the sum of its row."""
         if kind == "softmax":
             return _softmax(scores, beside)
@@ -443,35 +450,6 @@ class NearFrame(Frame):
             return _hardmax(scores)
         counted = _where(np.isneginf(scores.values), self.number(0), scores)
         return counted / counted.sum(axis=-1, keepdims=True)
-
-    def compiled(self, x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
-        """Return a node compiled for numbers with bounds."""
-        return _compiled(x, axes, indices)
-
-
-@lru_cache(maxsize=4096)
-def _compiled(x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
-    return _Compiler(indices).value(x, axes)
-
-
-class _Compiler(Compiler):
-    """Also treats integers and constants as numbers with bounds."""
-
-    def value(self, x: Node, axes: Axes) -> Compiled:
-        if self._is_constant(x):
-
-            def found(frame: Frame) -> Value:
-                if found not in frame.kept:
-                    with localcontext(OF_CONSTANTS):
-                        in_decimals = Frame({"x": np.empty(0, object)}, frame.numbers)
-                        frame.kept[found] = frame.number(constant(x, in_decimals))
-                return frame.kept[found]
-
-            return found
-        if isinstance(x, Name) or (isinstance(x, Operator) and x.sign in ("//", "%")):
-            whole = self.whole(x, axes)
-            return lambda frame: near(np.asarray(whole(frame)))
-        return super().value(x, axes)
 
 
 AT_ONCE = 1 << 15

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 
 from attncalc.equations import expressions as document
+from attncalc.equations.algebra import factors, joined
 from attncalc.equations.expressions import (
     COLUMN_SUM,
     ENTRYWISE,
@@ -139,7 +139,7 @@ class _Derived(_Notation):
                 terms = first.terms if is_sum and isinstance(first, document.Sum) else (first,)
                 return document.Sum((*terms, last))
             case Operator("*", _):
-                return self._entrywise(_factors(x), form)
+                return self._entrywise(factors(x), form)
             case Function("sqrt", (a,)):
                 return document.Root(form(a))
             case Function(name, (a,)):
@@ -178,14 +178,14 @@ class _Derived(_Notation):
         """Return a product of matrices, or the sum of rows, of columns, of heads, or of all."""
         match x.body:
             case Operator("*", _) as product:
-                *before, last = _factors(product)
-                left = reduce(lambda a, b: Operator("*", (a, b)), before)
+                *before, last = factors(product)
+                left = joined("*", before)
                 for one, other in ((left, last), (last, left)):
                     if _goes_over(one, row, x.index, column) and _goes_over(
                         other, x.index, column, row
                     ):
-                        factors = self.form(one, row, x.index), self.form(other, x.index, column)
-                        return document.Product(factors, "", is_ordered=True)
+                        pair = self.form(one, row, x.index), self.form(other, x.index, column)
+                        return document.Product(pair, "", is_ordered=True)
             case Aggregate("sum") as inner if not {row, column} & _free(inner):
                 while isinstance(inner.body, Aggregate):
                     x, inner = inner, inner.body
@@ -212,7 +212,7 @@ class _ByEntry(_Derived):
             case Name(name):
                 return Symbol(SYMBOLS.get(name, name))
             case Operator("*", _):
-                return document.Product(tuple(map(form, _factors(x))), "·")
+                return document.Product(tuple(map(form, factors(x))), "·")
             case Operator("%", (a, b)):
                 return document.Product((form(a), form(b)), "mod")
             case Operator("//", (a, b)):
@@ -255,7 +255,6 @@ _SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
 
 
 def _in_words(x: Node) -> str:
-    """Return a condition in its usual notation."""
     text = source(x)
     for sign, said in _SIGNS.items():
         text = text.replace(sign, said)
@@ -288,15 +287,6 @@ def _free(x: Node) -> set[str]:
 def _goes_over(x: Node, one: str | None, other: str | None, missing: str | None) -> bool:
     free = _free(x)
     return one in free and other in free and missing not in free
-
-
-def _factors(x: Node) -> list[Node]:
-    match x:
-        case Operator("*", (a, b)):
-            return [*_factors(a), *_factors(b)]
-        case Marked(body) | Remark(body):
-            return _factors(body)
-    return [x]
 
 
 def _transposed(matrix: Expression) -> Expression:

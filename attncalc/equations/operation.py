@@ -147,17 +147,14 @@ class Operation:
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return the matrix of the step; written into `out` if that saves an array."""
-        return self._applied(matrices, out)
+        return self._applied(matrices)
 
     def _applied(
-        self,
-        matrices: Sequence[Matrix],
-        out: Matrix | None = None,
-        after: Callable[[Matrix], Matrix] | None = None,
+        self, matrices: Sequence[Matrix], after: Callable[[Matrix], Matrix] | None = None
     ) -> Matrix:
         known = self._on(*(each.shape for each in matrices))
         named = self._by_name(known, matrices)
-        made = known.program(named, known.settings, out=out, after=after)
+        made = known.program(named, known.settings, after)
         return self._of_family(made, known, matrices) if known.is_family else made
 
     def _by_name(self, known: "_Known", matrices: Sequence[Matrix]) -> dict[str, Matrix]:
@@ -165,6 +162,16 @@ class Operation:
         for place in known.of_one_head:
             served[place] = served[place][:, 0]
         return {**dict(zip(known.inputs, served, strict=True)), **known.tables}
+
+    def _served(self, shapes: Sequence[Shape]) -> list[Shape]:
+        """Return the shapes of inputs with all heads, where fewer heads serve several."""
+        most = max((each[-3] for each in shapes if len(each) > 2), default=1)
+        return [
+            (*each[:-3], most, *each[-2:])
+            if len(each) > 2 and each[-3] != 1 and not self.names_heads
+            else each
+            for each in shapes
+        ]
 
     def _of_family(self, made: Matrix, known: "_Known", matrices: Sequence[Matrix]) -> Matrix:
         """Return a matrix of each problem of a family, with an axis for heads."""
@@ -200,11 +207,10 @@ class Operation:
         """Return how an entry results from the inputs, and last the results of a recurrence."""
         from attncalc.equations.writing import explanation  # here, and not at every start
 
-        served = operands if self.names_heads else _operands_for_each_head(operands)
-        found = self.statement(*(each.matrix.shape for each in served))
+        found = self.statement(*self._served([each.matrix.shape for each in operands]))
         own = equation(found.name, found.given)
         names = inputs_of(found.name, found.given)
-        named = dict(zip((*names, *own.recurring), served, strict=True))
+        named = dict(zip((*names, *own.recurring), operands, strict=True))
         return explanation(own, place, named, found.settings, found.tables)
 
     def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
@@ -303,19 +309,21 @@ class Operation:
     def shape(self, *shapes: Shape) -> Shape:
         """Return the shape of the result, from those of the inputs."""
         known = self._on(*shapes)
-        return _shape(known.equation, known.shapes, known.numbers)
+        made: Shape = _measured(measure.shape, known.equation, known.shapes, known.numbers)
+        return made
 
     def cost(self, *shapes: Shape) -> tuple[int, int]:
         """Return the number of multiply-adds, and of values of functions."""
         known = self._on(*shapes)
-        return _cost(known.equation, known.shapes, known.numbers)
+        made: tuple[int, int]
+        made = _measured(measure.cost, known.equation, known.shapes, known.numbers)
+        return made
 
     def factors(self, *factors: int) -> int:
         """Return how many numbers are multiplied into one entry, from those of the inputs."""
         known = self._on(*[PLAIN] * len(factors))
-        return _factors(
-            known.equation, tuple(zip(known.inputs, factors, strict=True)), known.numbers
-        )
+        counts = tuple(zip(known.inputs, factors, strict=True))
+        return int(_measured(measure.factors, known.equation, counts, known.numbers))
 
     def _on(self, *shapes: Shape) -> "_Known":
         """Return the cached properties of the operation on matrices of these shapes."""
@@ -357,7 +365,7 @@ class Stated(Operation):
 
     def by_rows(self, after: Callable[[Matrix], Matrix], *matrices: Matrix) -> Matrix:
         """Return the matrix of a recurrence; `after` may round each row before others read it."""
-        return self._applied(matrices, after=after)
+        return self._applied(matrices, after)
 
     def of_known_rows(self, known: Sequence[bool]) -> Operation:
         """Return a recurrence that reads the given rows of its known matrices, after its inputs."""
@@ -398,23 +406,17 @@ def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
 
 def _simple(own: Equation, known: Mapping[str, Setting]) -> str:
     """Return the text of an equation without conditions that are always true."""
-    sizes = {
-        index: Fraction(known[source(size)]) if source(size) in known else None
-        for index, size in zip(own.at, own.over, strict=True)
-        if size is not None
-    }
-    only = {
-        index: ZERO
-        for index, size in zip(own.at, own.over, strict=True)
-        if size == ONE or (isinstance(size, Function) and known.get(source(size)) == 1)
-    }
+    runs = {i: size for i, size in zip(own.at, own.over, strict=True) if size is not None}
+    sizes = {i: known.get(source(size)) for i, size in runs.items()}
+    is_one = {i: sizes[i] == 1 and isinstance(size, Function) for i, size in runs.items()}
+    only = {i: ZERO for i, size in runs.items() if size == ONE or is_one[i]}
     right = replaced(own.right, only)
 
     def ends(x: Node) -> tuple[Fraction | float, Fraction | float] | None:
         if isinstance(x, Number):
             return x.value, x.value
         if isinstance(x, Name) and (size := sizes.get(x.name)) is not None:
-            return Fraction(0), size - 1
+            return Fraction(0), Fraction(size) - 1
         value = known.get(source(x))
         return None if value is None else (Fraction(value), Fraction(value))
 
@@ -464,13 +466,7 @@ class _Known(NamedTuple):
     @classmethod
     def of(cls, operation: Operation, shapes: Sequence[Shape]) -> "_Known":
         """Return what is known of an operation on matrices of these shapes."""
-        most = max((each[-3] for each in shapes if len(each) > 2), default=1)
-        served = [
-            (*each[:-3], most, *each[-2:])
-            if len(each) > 2 and each[-3] != 1 and not operation.names_heads
-            else each
-            for each in shapes
-        ]
+        served = operation._served(shapes)
         is_family = any(len(each) > 3 for each in served)
         name, given, settings, tables = operation.statement(*(each[-3:] for each in served))
         inputs = tuple(each for each in inputs_of(name, given) if each not in tables)
@@ -490,42 +486,7 @@ class _Known(NamedTuple):
         )
 
 
-Numbers = tuple[tuple[str, Setting], ...]
-Shapes = tuple[tuple[str, Shape], ...]
-
-
-@lru_cache(maxsize=4096)
-def _shape(own: Equation, shapes: Shapes, settings: Numbers) -> Shape:
-    return measure.shape(own, dict(shapes), dict(settings))
-
-
-@lru_cache(maxsize=4096)
-def _cost(own: Equation, shapes: Shapes, settings: Numbers) -> tuple[int, int]:
-    return measure.cost(own, dict(shapes), dict(settings))
-
-
-@lru_cache(maxsize=4096)
-def _factors(own: Equation, counts: tuple[tuple[str, int], ...], settings: Numbers) -> int:
-    return measure.factors(own, dict(counts), dict(settings))
-
-
-def _operands_for_each_head(operands: Sequence[Operand]) -> list[Operand]:
-    """Return operands with an entry for each head, if fewer heads serve several."""
-    most = max((each.matrix.shape[0] for each in operands if each.matrix.ndim == 3), default=1)
-    return [
-        _repeated(each, most) if each.matrix.ndim == 3 and each.matrix.shape[0] != most else each
-        for each in operands
-    ]
-
-
-def _repeated(operand: Operand, heads: int) -> Operand:
-    sharing = heads // operand.matrix.shape[0]
-
-    def own(place: Place) -> Place:
-        return (place[0] // sharing, *place[1:])
-
-    return operand._replace(
-        matrix=np.repeat(operand.matrix, sharing, axis=0),
-        quote=lambda place: operand.quote(own(place)),
-        entry=lambda place: operand.entry(own(place)),
-    )
+@lru_cache(maxsize=3 * 4096)
+def _measured(what: Callable[..., Any], own: Equation, of_inputs: Any, settings: Any) -> Any:
+    """Return a measure of an equation, by the shape or the count of each input."""
+    return what(own, dict(of_inputs), dict(settings))

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from math import prod
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ from attncalc.equations.tree import (
     INFINITY,
     ONE,
     ROWS,
+    SIDE_OF_AXIS,
     SIDES,
     ZERO,
     Aggregate,
@@ -77,7 +79,7 @@ MOST_ENTRIES = 16_000_000
 LARGEST_POWER = 1_000
 """The largest exponent of a number, and the most digits of one."""
 HEAD = "h"
-USUAL = {"i": ("n",), "t": ("n",), "j": ("m",), HEAD: ("heads",)}
+USUAL = {"i": "n", "t": "n", "j": "m", HEAD: "heads"}
 """What indices run over by convention, where nothing says it."""
 
 
@@ -105,8 +107,8 @@ class Line(NamedTuple):
 
     def uses(self) -> Iterator[tuple[str, ast.expr]]:
         """Yield each use of a matrix on the right-hand side: its name and its position."""
-        left, right = _sides(self.text)
-        yield from _uses(right, {*SIZES, *NUMBERS, *_left_indices(left)})
+        bound = self.equation.at or (self.name,)
+        yield from _uses(_sides(self.text)[1], {*SIZES, *NUMBERS, *bound})
 
     def size_of(self, index: str) -> ast.expr | None:
         """Return where it says how far an index runs."""
@@ -264,27 +266,17 @@ def _sides(line: str) -> tuple[ast.expr, ast.expr]:
     return statement.targets[0], statement.value
 
 
-def _left_indices(left: ast.expr) -> set[str]:
-    places = left.slice if isinstance(left, ast.Subscript) else left
-    listed = places.elts if isinstance(places, ast.Tuple) else [places]
-    own = (each.left if isinstance(each, ast.Compare) else each for each in listed)
-    return {each.id for each in own if isinstance(each, ast.Name)}
-
-
 def _uses(node: ast.AST, bound: set[str]) -> Iterator[tuple[str, ast.expr]]:
     """Yield the matrices that are read below a node, where these names are bound."""
     match node:
         case ast.Subscript(value=ast.Name() | ast.Attribute() as matrix, slice=places):
             yield dotted(matrix), node
             yield from _uses(places, bound)
-        case ast.Call(func=ast.Name(id="why"), args=[value, _, *where]):
-            for each in (value, *where):
-                yield from _uses(each, bound)
-        case ast.Call(func=ast.Name(id=side), args=[ast.Name() | ast.Attribute() as matrix]):
-            if side in SIDES:
-                yield dotted(matrix), matrix
-            else:
-                yield from _uses(matrix, bound)
+        case ast.Call(
+            func=ast.Name(id="rows" | "columns" | "heads"),
+            args=[ast.Name() | ast.Attribute() as matrix],
+        ):
+            yield dotted(matrix), matrix
         case ast.Call(args=arguments):
             for each in arguments:
                 yield from _uses(each, bound)
@@ -341,18 +333,14 @@ class Own(Stated):
         return by_entry(self.line.equation, dict(zip(self.inputs, operands, strict=False)))
 
     def _applied(
-        self,
-        matrices: Sequence[Matrix],
-        out: Matrix | None = None,
-        after: Callable[[Matrix], Matrix] | None = None,
+        self, matrices: Sequence[Matrix], after: Callable[[Matrix], Matrix] | None = None
     ) -> Matrix:
-        """Return the matrix of the step."""
         try:
-            made = super()._applied(matrices, out, after)
+            made = super()._applied(matrices, after)
         except ArithmeticError:  # of Decimals; floats find whether a condition excludes the place
-            self._check(super()._applied(_floats(matrices), None), matrices)
+            self._check(super()._applied(_floats(matrices)), matrices)
             with untrapped():
-                made = super()._applied(matrices, out, after)
+                made = super()._applied(matrices, after)
         self._check(made, matrices)
         return made
 
@@ -487,43 +475,12 @@ def resolved(
     found = []
     for place, (line, own) in enumerate(zip(lines, equations, strict=True)):
         own = replace(own, together=(*equations[:place], *equations[place + 1 :]))
-        read = {name for each in own.group for name in names_in(*_all(each))}
-        sizes = {name: size for name, size in known.sizes.items() if name in read}
-        settings: dict[str, Setting] = {name: Fraction(size) for name, size in sizes.items()}
-        if missing := read & set(SIZES) - set(known.sizes):
-            raise line.fault(f"the size {min(missing)} is unknown here")
-        _check_runs(line, own, known, settings)
-        _check_cost(line, own, known, settings)
-        _check_sizes(line, own, known, settings)
-        found.append((own, settings))
+        checked = _Checked(line, own, known)
+        checked.refuse_cost()
+        checked.refuse_divisors()
+        checked.refuse_places()
+        found.append((own, checked.settings))
     return found
-
-
-def _check_runs(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
-    """Refuse an index that runs over nothing, or over too much."""
-    shapes = {name: known.shapes[name] for name in own.reads if name != own.name}
-    try:
-        runs = extents(own, shapes, settings)
-    except ShapeError as error:
-        raise _size_fault(line, own, error) from None
-    for index in own.indices & {*runs}:
-        if runs[index] == 0:
-            raise line.fault(f"{index} runs over nothing: its size is 0", line.size_of(index))
-        if runs[index] > MOST_ENTRIES:
-            most = f"at most {MOST_ENTRIES:,} are computed"
-            raise line.fault(f"{index} runs over {runs[index]:,}: {most}", line.size_of(index))
-
-
-def _check_cost(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
-    """Refuse an equation that takes too long."""
-    shapes = {name: known.shapes[name] for name in own.reads if name in known.shapes}
-    entries = int(np.prod([float(size) for size in measure.shape(own, shapes, settings)]))
-    operations, functions = measure.cost(own, shapes, settings)
-    if operations + functions > MOST_OPERATIONS or entries > MOST_ENTRIES:
-        raise line.fault(
-            f"this takes {operations + functions:,} operations for {entries:,} entries; at most "
-            f"{MOST_OPERATIONS:,} and {MOST_ENTRIES:,} are computed"
-        )
 
 
 def _together(lines: Sequence[Line], known: Known) -> tuple[list[Equation], Known]:
@@ -572,11 +529,7 @@ def _stand_in(own: Equation) -> Shape:
 
 
 def _size_fault(line: Line, own: Equation, error: ShapeError) -> EquationError:
-    said = str(error).removeprefix(f"{own.name}: ")
-    index = re.search(r"how far the index (\w+) runs", said)
-    if index:
-        said = f"{said}: write how far on the left, as {index[1]} in d"
-    return line.fault(said)
+    return line.fault(str(error).removeprefix(f"{own.name}: "))
 
 
 def _sized(own: Equation, known: Known, shape: Shape | None) -> Equation:
@@ -597,7 +550,7 @@ def _sized(own: Equation, known: Known, shape: Shape | None) -> Equation:
         if size is not None or index in named
         else of_rows.get(index)
         or (Number(Fraction(sides[index])) if index in sides else None)
-        or next((Name(name) for name in USUAL.get(index, ()) if name in known.sizes), None)
+        or (Name(USUAL[index]) if USUAL.get(index) in known.sizes else None)
         for index, size in zip(own.at, own.over, strict=True)
     )
     return replace(own, over=over)
@@ -605,19 +558,17 @@ def _sized(own: Equation, known: Known, shape: Shape | None) -> Equation:
 
 def _named(own: Equation, known: Known) -> Equation:
     """Return the equation with a name for each size of the result that has one."""
-    shapes = {name: known.shapes[name] for name in own.reads if name in known.shapes}
     try:
-        runs = extents(own, shapes, known.sizes)
+        runs = extents(own, known.shapes, known.sizes)
     except ShapeError:  # reported when sizes are checked
         return own
-    over: list[Node | None] = []
-    for index, size in zip(own.at, own.over, strict=True):
-        if size is None:
-            names = (*USUAL.get(index, ()), "d_k", "d_v", "d", "n", "m")
-            same = (name for name in names if known.sizes.get(name) == runs[index])
-            size = next(map(Name, same), None)
-        over.append(size)
-    return replace(own, over=tuple(over))
+
+    def name_of(index: str) -> Name | None:
+        names = (USUAL.get(index, ""), "d_k", "d_v", "d", "n", "m")
+        return next((Name(n) for n in names if known.sizes.get(n) == runs[index]), None)
+
+    pairs = zip(own.at, own.over, strict=True)
+    return replace(own, over=tuple(size or name_of(index) for index, size in pairs))
 
 
 def _all(own: Equation) -> list[Node]:
@@ -651,17 +602,11 @@ def _explicit(line: Line, known: Known) -> Equation:
     heads = max((known.shapes[name][0] for name in with_heads), default=0)
     if with_heads and len(own.at) > 2:
         raise line.misuse(
-            with_heads[0],
-            f"{with_heads[0]} has heads: write its three indices (head, row, column)",
+            with_heads[0], f"{with_heads[0]} has heads: write its three indices (head, row, column)"
         )
-    shapes = dict(known.shapes)
-    at, over = own.at, own.over
-    if len(at) < 2:
-        added = ["_0", "_1"][: 2 - len(at)]
-        at, over = (*at, *added), (*over, *[Number(Fraction(1)) for _ in added])
-        shapes[own.name] = (2, 1) if len(own.at) == 1 else (1, 1)
-    else:
-        shapes[own.name] = (2,) * len(at)
+    added = ("_0", "_1")[: max(0, 2 - len(own.at))]
+    at, over = (*own.at, *added), (*own.over, *[ONE] * len(added))
+    shapes = {**known.shapes, own.name: (*[2] * len(own.at), 1, 1)[: len(at)]}
     if with_heads:
         at, over = (head, *at), (Number(Fraction(heads)), *over)
         shapes[own.name] = (heads, *shapes[own.name])
@@ -712,8 +657,7 @@ def _places(
         free = (rows > 1) + (columns > 1)
         if len(places) < free or (len(places) == 1 and free == 0 and not lead and rows != 1):
             raise line.misuse(
-                name,
-                f"{name} is {rows} × {columns}: it takes two indices, a row and a column",
+                name, f"{name} is {rows} × {columns}: it takes two indices, a row and a column"
             )
         if len(places) == 1:
             inner = (places[0], ZERO) if columns == 1 else (ZERO, places[0])
@@ -731,102 +675,160 @@ def _places(
     return (own, *inner)
 
 
-_SIDES = {-1: "columns", -2: "rows", -3: "heads"}
+class _Checked:
+    """An equation that is checked, with the sizes that it reads, and what its indices run over.
 
+    line, own, known: the line, its explicit equation, and what it may read.
+    """
 
-def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
-    """Refuse an index that runs over sides of different lengths, or beyond a matrix."""
-    shapes = {name: known.shapes[name] for name in own.reads if name != own.name}
-    runs = extents(own, shapes, settings)
-    numbers: dict[str, Setting] = {**settings, **runs}
-    shapes[own.name] = tuple(runs[index] for index in own.at)
-    _check_divisors(line, own, known, numbers)
-    for entry, tests in _nodes(own.right, ()):
-        if not isinstance(entry, Entry):
-            continue
-        for axis, place in enumerate(entry.at):
-            side = shapes[entry.name][axis]
-            if entry.name in {each.name for each in own.group}:
-                _refuse_later(line, own, entry, axis, tests, numbers)
-            if not _is_whole(place, numbers):
-                raise line.misuse(
-                    entry.name,
-                    f"{source(entry)}: {source(place)} may be no whole number; a place is made of "
-                    "indices, whole numbers and sizes with + - * // % abs min max",
-                )
-            looked_up = _looked_up(line, place, known)
-            if looked_up is None:
-                continue  # checked when it is computed
-            reached = _reached(own, place, tests, numbers, looked_up)
-            low, high = (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
-            size = own.sizes.get(place.name) if isinstance(place, Name) else None
-            if isinstance(size, Name) and high + 1 < side and not tests:
-                raise line.misuse(
-                    entry.name,
-                    f"{source(entry)}: {source(place)} runs to {size.name} = {high + 1}, but "
-                    f"{entry.name} has {side} {_SIDES[axis - len(entry.at)]}",
-                )
-            if low < 0 or high >= side:
-                what = _SIDES[axis - len(entry.at)].removesuffix("s")
-                is_plain = isinstance(place, Name)
-                beyond = (
-                    f"{source(place)} runs to {high + 1}"
-                    if is_plain
-                    else (
-                        f"{what} {source(place)} is {low if low < 0 else high} somewhere, "
-                        "counted from 0"
-                    )
-                )
-                raise line.misuse(
-                    entry.name,
-                    f"{source(entry)}: {beyond}, but {entry.name} has {side} {what}s",
-                )
+    def __init__(self, line: Line, own: Equation, known: Known) -> None:
+        self.line, self.own, self.known = line, own, known
+        read = {name for each in own.group for name in names_in(*_all(each))}
+        if missing := read & set(SIZES) - set(known.sizes):
+            raise line.fault(f"the size {min(missing)} is unknown here")
+        self.settings: dict[str, Setting] = {
+            name: Fraction(size) for name, size in known.sizes.items() if name in read
+        }
+        self.runs = self._runs()
+        self.numbers = self.settings | self.runs
+        self.nodes = list(_nodes(own.right, ()))
 
+    def _runs(self) -> dict[str, int]:
+        """Return what each index runs over; refuse one that runs over nothing, or over too much."""
+        line, own = self.line, self.own
+        shapes = {name: shape for name, shape in self.known.shapes.items() if name != own.name}
+        try:
+            runs = extents(own, shapes, self.settings)
+        except ShapeError as error:
+            raise _size_fault(line, own, error) from None
+        for index in own.indices & {*runs}:
+            if runs[index] == 0:
+                raise line.fault(f"{index} runs over nothing: its size is 0", line.size_of(index))
+            if runs[index] > MOST_ENTRIES:
+                most = f"at most {MOST_ENTRIES:,} are computed"
+                raise line.fault(f"{index} runs over {runs[index]:,}: {most}", line.size_of(index))
+        return runs
 
-def _refuse_later(
-    line: Line,
-    own: Equation,
-    entry: Entry,
-    axis: int,
-    tests: tuple[Node, ...],
-    numbers: Mapping[str, Setting],
-) -> None:
-    """Refuse an equation that reads a row that is not computed yet; earlier rows it may read."""
-    recurs, place = own.recurs, entry.at[axis]
-    if recurs is None or recurs.is_backward:
-        raise line.misuse(
-            own.name,
-            f"{own.name} reads itself: an equation may read its own earlier rows alone, as "
-            f"{own.name}[t-1] if t > 0 else 0",
-        )
-    is_of_rows = axis == recurs.axes[entry.name]
-    if is_of_rows and (entry.name == own.name or not recurs.is_of_same_row(own, entry)):
-        ahead = Operator("-", (place, Name(own.at[recurs.axes[own.name]])))
-        if (_reached(own, ahead, tests, numbers, {}) >= 0).any():
-            of = "its own row" if entry.name == own.name else f"{entry.name} in row"
-            raise line.misuse(
-                entry.name,
-                f"{own.name} reads {of} {source(place)}: earlier rows alone are known",
+    def refuse_cost(self) -> None:
+        """Refuse an equation that takes too long."""
+        entries = prod(measure.shape(self.own, self.known.shapes, self.settings))
+        operations = sum(measure.cost(self.own, self.known.shapes, self.settings))
+        if operations > MOST_OPERATIONS or entries > MOST_ENTRIES:
+            raise self.line.fault(
+                f"this takes {operations:,} operations for {entries:,} entries; at most "
+                f"{MOST_OPERATIONS:,} and {MOST_ENTRIES:,} are computed"
             )
 
+    def refuse_divisors(self) -> None:
+        """Refuse // and % of other than whole numbers, and by 0."""
+        entries = (x for x, _ in self.nodes if isinstance(x, Entry))
+        of_places = {y for x in entries for each in x.at for y in walk(each)}
+        for x, tests in self.nodes:
+            if not (isinstance(x, Operator) and x.sign in ("//", "%")):
+                continue
+            looked_up = self._looked_up(x)
+            if looked_up is None and x in of_places:
+                continue  # checked when it is computed
+            if looked_up is None or not self._is_whole(x):
+                said = f"{source(x)}: {x.sign} takes indices, sizes and given whole numbers"
+                raise self.line.fault(said, self.line.first(source(x)))
+            if (self._reached(x.arguments[1], tests, looked_up) == 0).any():
+                said = f"{source(x)} divides by 0"
+                raise self.line.fault(said, self.line.first(source(x)))
 
-def _check_divisors(
-    line: Line, own: Equation, known: Known, numbers: Mapping[str, Setting]
-) -> None:
-    """Refuse // and % of other than whole numbers, and by 0."""
-    nodes = list(_nodes(own.right, ()))
-    of_places = {y for x, _ in nodes if isinstance(x, Entry) for each in x.at for y in walk(each)}
-    for x, tests in nodes:
-        if not (isinstance(x, Operator) and x.sign in ("//", "%")):
-            continue
-        looked_up = _looked_up(line, x, known)
-        if looked_up is None and x in of_places:
-            continue  # checked when it is computed
-        if looked_up is None or not _is_whole(x, numbers):
-            said = f"{source(x)}: {x.sign} takes indices, sizes and given whole numbers"
-            raise line.fault(said, line.first(source(x)))
-        if (_reached(own, x.arguments[1], tests, numbers, looked_up) == 0).any():
-            raise line.fault(f"{source(x)} divides by 0", line.first(source(x)))
+    def refuse_places(self) -> None:
+        """Refuse an index that runs over sides of different lengths, or beyond a matrix."""
+        own = self.own
+        shapes = {**self.known.shapes, own.name: tuple(self.runs[index] for index in own.at)}
+        for entry, tests in self.nodes:
+            if isinstance(entry, Entry):
+                for axis, place in enumerate(entry.at):
+                    if entry.name in {each.name for each in own.group}:
+                        self._refuse_later(entry, axis, tests)
+                    if fault := self._fault(place, shapes[entry.name][axis], axis, entry, tests):
+                        raise self.line.misuse(entry.name, f"{source(entry)}: {fault}")
+
+    def _fault(
+        self, place: Node, side: int, axis: int, entry: Entry, tests: tuple[Node, ...]
+    ) -> str:
+        """Return why the place of an entry, at an axis with this side, is none; "" if it is one."""
+        if not self._is_whole(place):
+            return (
+                f"{source(place)} may be no whole number; a place is made of "
+                "indices, whole numbers and sizes with + - * // % abs min max"
+            )
+        looked_up = self._looked_up(place)
+        if looked_up is None:
+            return ""  # checked when it is computed
+        sides = SIDE_OF_AXIS[axis - len(entry.at)]
+        has = f"but {entry.name} has {side} {sides}"
+        reached = self._reached(place, tests, looked_up)
+        low, high = (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
+        size = self.own.sizes.get(place.name) if isinstance(place, Name) else None
+        if isinstance(size, Name) and high + 1 < side and not tests:
+            return f"{source(place)} runs to {size.name} = {high + 1}, {has}"
+        if low >= 0 and high < side:
+            return ""
+        if isinstance(place, Name):
+            return f"{source(place)} runs to {high + 1}, {has}"
+        at = f"{sides.removesuffix('s')} {source(place)} is {low if low < 0 else high}"
+        return f"{at} somewhere, counted from 0, {has}"
+
+    def _refuse_later(self, entry: Entry, axis: int, tests: tuple[Node, ...]) -> None:
+        """Refuse to read a row that is not computed yet; earlier rows it may read."""
+        own, recurs, place = self.own, self.own.recurs, entry.at[axis]
+        if recurs is None or recurs.is_backward:
+            raise self.line.misuse(
+                own.name,
+                f"{own.name} reads itself: an equation may read its own earlier rows alone, as "
+                f"{own.name}[t-1] if t > 0 else 0",
+            )
+        is_of_rows = axis == recurs.axes[entry.name]
+        if is_of_rows and (entry.name == own.name or not recurs.is_of_same_row(own, entry)):
+            ahead = Operator("-", (place, Name(own.at[recurs.axes[own.name]])))
+            if (self._reached(ahead, tests, {}) >= 0).any():
+                of = "its own row" if entry.name == own.name else f"{entry.name} in row"
+                said = f"{own.name} reads {of} {source(place)}: earlier rows alone are known"
+                raise self.line.misuse(entry.name, said)
+
+    def _is_whole(self, place: Node) -> bool:
+        """Return whether a place is a whole number for all whole numbers that it reads."""
+        match place:
+            case Number(value):
+                return value % 1 == 0 and value <= MOST_ENTRIES
+            case Name(name):
+                return name in self.numbers and float(self.numbers[name]) % 1 == 0
+            case Entry() | Function("rows" | "columns" | "heads"):
+                return True
+            case Function("abs" | "min" | "max", parts) | Operator(
+                "neg" | "+" | "-" | "*" | "//" | "%", parts
+            ):
+                return all(map(self._is_whole, parts))
+            case If(_, yes, no):
+                return self._is_whole(yes) and self._is_whole(no)
+        return False
+
+    def _looked_up(self, place: Node) -> dict[str, Matrix] | None:
+        """Return the given matrices that a place is read from, or None where one is computed."""
+        names, given = {x.name for x in walk(place) if isinstance(x, Entry)}, self.known.given
+        found = {name: np.asarray(given[name], dtype=float) for name in names & {*given}}
+        for name, matrix in found.items():
+            if (matrix % 1).any():
+                said = f"{source(place)}: places are whole numbers, but {name} has other numbers"
+                raise self.line.misuse(name, said)
+        return found if len(found) == len(names) else None
+
+    def _reached(self, place: Node, tests: Iterable[Node], given: Mapping[str, Matrix]) -> Matrix:
+        """Return the values of a place where its conditions hold, or read a matrix."""
+        indices = self.own.indices
+        kept = [each for each in tests if not any(isinstance(y, Entry) for y in walk(each))]
+        axes = tuple(sorted(indices & names_in(place, *kept)))
+        frame, compiler = Frame(given, self.numbers), Compiler(indices)
+        holds = [compiler.test(each, axes)(frame) for each in kept]
+        values, where = np.broadcast_arrays(
+            compiler.whole(place, axes)(frame), reduce(np.logical_and, holds, True)
+        )
+        return np.asarray(values[where])
 
 
 def _nodes(x: Node, tests: tuple[Node, ...]) -> Iterator[tuple[Node, tuple[Node, ...]]]:
@@ -840,60 +842,6 @@ def _nodes(x: Node, tests: tuple[Node, ...]) -> Iterator[tuple[Node, tuple[Node,
     inside = (*tests, x.where) if isinstance(x, Aggregate) and x.where is not None else tests
     for part in parts(x):
         yield from _nodes(part, inside)
-
-
-def _is_whole(place: Node, numbers: Mapping[str, Setting]) -> bool:
-    """Return whether a place is a whole number for all whole numbers that it reads."""
-    match place:
-        case Number(value):
-            return value % 1 == 0 and value <= MOST_ENTRIES
-        case Name(name):
-            return name in numbers and float(numbers[name]) % 1 == 0
-        case Entry() | Function("rows" | "columns" | "heads"):
-            return True
-        case Function("abs" | "min" | "max", parts) | Operator(
-            "neg" | "+" | "-" | "*" | "//" | "%", parts
-        ):
-            return all(_is_whole(part, numbers) for part in parts)
-        case If(_, yes, no):
-            return _is_whole(yes, numbers) and _is_whole(no, numbers)
-    return False
-
-
-def _looked_up(line: Line, place: Node, known: Known) -> dict[str, Matrix] | None:
-    """Return the given matrices that a place is read from, or None where one is computed."""
-    names = {x.name for x in walk(place) if isinstance(x, Entry)}
-    found = {x: np.asarray(known.given[x], dtype=float) for x in names & {*known.given}}
-    for name, matrix in found.items():
-        if (matrix % 1).any():
-            raise line.misuse(
-                name,
-                f"{source(place)}: places are whole numbers, but {name} has other numbers",
-            )
-    return found if len(found) == len(names) else None
-
-
-def _reached(
-    own: Equation,
-    place: Node,
-    tests: Iterable[Node],
-    numbers: Mapping[str, Setting],
-    given: Mapping[str, Matrix],
-) -> Matrix:
-    """Return the values of a place where its conditions hold, or read a matrix."""
-    kept = [each for each in tests if not any(isinstance(y, Entry) for y in walk(each))]
-    axes = tuple(sorted(own.indices & names_in(place, *kept)))
-    frame, compiler = Frame({**given}, dict(numbers)), Compiler(own.indices)
-    holds = [compiler.test(each, axes)(frame) for each in kept]
-    values, where = np.broadcast_arrays(
-        compiler.whole(place, axes)(frame), reduce(np.logical_and, holds, True)
-    )
-    return np.asarray(values[where])
-
-
-def plainly(x: Node) -> Node:
-    """Return a tree without the marks and remarks that the written-out work alone reads."""
-    return plainly(x.body) if isinstance(x, Marked | Remark) else rebuilt(x, plainly)
 
 
 def local(own: Equation) -> Equation:
@@ -974,7 +922,6 @@ def _sides_of_indices(
     runs: Mapping[str, int],
 ) -> dict[str, Node]:
     """Return for each index a side of a matrix that it runs over, by the matrix's own name."""
-    called = {axis: side for side, axis in SIDES.items()}
     sides: dict[str, Node] = {}
     for x in equation.nodes:
         if not isinstance(x, Entry) or x.name not in shapes:
@@ -982,7 +929,7 @@ def _sides_of_indices(
         for axis, place in enumerate(x.at, start=-len(x.at)):
             shape = shapes[x.name]
             if isinstance(place, Name) and len(shape) >= -axis and shape[axis] == runs[place.name]:
-                sides.setdefault(place.name, Function(called[axis], (Name(names[x.name]),)))
+                sides.setdefault(place.name, Function(SIDE_OF_AXIS[axis], (Name(names[x.name]),)))
     rows = [x for x in equation.nodes if isinstance(x, Row) and isinstance(x.at, Name)]
     return {x.at.name: sides[x.index] for x in rows if x.index in sides} | sides  # type: ignore
 

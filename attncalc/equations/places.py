@@ -63,10 +63,19 @@ def solved(
     places = list(reached.entry.at)
     sizes = [size.name for size in loops.values() if isinstance(size, Name)]
     rests: Rests = dict.fromkeys([*loops, *sizes, *(name for name, _ in target)])
+
+    def put(index: str, value: Node) -> None:
+        nonlocal adjoint, places, tests
+
+        def change(x: Node) -> Node:
+            return tidied(replaced(x, {index: value}), rests)
+
+        adjoint, places, tests = change(adjoint), [*map(change, places)], [*map(change, tests)]
+
     for index, size in reached.loops:
         if size == ONE:  # a column of its own, as of means
             del loops[index]
-            adjoint, places, tests = _put(index, ZERO, rests, adjoint, places, tests)
+            put(index, ZERO)
     for axis, (name, over) in enumerate(target):
         place = places[axis]
         if place == Name(name):
@@ -87,20 +96,8 @@ def solved(
         rests |= dict(inverse.rest)
         value = tidied(inverse.value, rests)
         tests += [*inverse.tests, *_within(value, size, name, over, rests)]
-        adjoint, places, tests = _put(index, value, rests, adjoint, places, tests)
+        put(index, value)
     return _summed(adjoint, loops, tests, [name for name, _ in target])
-
-
-def _put(
-    index: str, value: Node, rests: Rests, adjoint: Node, places: list[Node],
-    tests: list[Node],
-) -> tuple[Node, list[Node], list[Node]]:  # fmt: skip
-    """Return all three with an index replaced."""
-
-    def change(x: Node) -> Node:
-        return tidied(replaced(x, {index: value}), rests)
-
-    return change(adjoint), list(map(change, places)), list(map(change, tests))
 
 
 def _inverse(

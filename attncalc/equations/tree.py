@@ -266,6 +266,7 @@ FUNCTIONS = {
 """The functions, and how many arguments each has."""
 SIDES = {"rows": -2, "columns": -1, "heads": -3}
 """The functions that are sizes of a matrix, named without places: rows(X)."""
+SIDE_OF_AXIS = {axis: side for side, axis in SIDES.items()}
 _PRECEDENCE = {"+": 1, "-": 1, "neg": 1, "*": 2, "/": 2, "//": 2, "%": 2, "**": 4}
 
 
@@ -360,19 +361,12 @@ class _Parser:
             if each in at:
                 raise self.refused(index, f"the index {each} is used twice on the left")
             at.append(each)
-        *taught, computed = self._forms(right)
+        forms = [right]  # of `first == second`, the last is computed, and those before are shown
+        if isinstance(right, ast.Compare) and all(isinstance(op, ast.Eq) for op in right.ops):
+            forms = [right.left, *right.comparators]
         seen = dict(zip(at, over, strict=True))
-        made = [unique(self.tree(form), dict(seen)) for form in (*taught, computed)]
-        return Equation(name, tuple(at), tuple(over), made[-1], tuple(made[:-1]))
-
-    @staticmethod
-    def _forms(right: ast.expr) -> list[ast.expr]:
-        """Return the forms of `first == second`: the last is computed, those before are shown."""
-        match right:
-            case ast.Compare(left=first, ops=ops, comparators=rest):
-                if all(isinstance(each, ast.Eq) for each in ops):
-                    return [first, *rest]
-        return [right]
+        *taught, computed = (unique(self.tree(form), dict(seen)) for form in forms)
+        return Equation(name, tuple(at), tuple(over), computed, tuple(taught))
 
     def tree(self, node: ast.AST) -> Node:
         match node:
@@ -437,7 +431,9 @@ class _Parser:
             case _, [ast.GeneratorExp() as row] if name in AGGREGATES:
                 return self._aggregate(name, row)
             case "min", [ast.GeneratorExp() as row]:
-                return _smallest(self._aggregate("max", row))
+                largest = self._aggregate("max", row)
+                body = Operator("neg", (largest.body,))
+                return Operator("neg", (replace(largest, body=body),))
             case _, [ast.GeneratorExp() as row, *_] if name in ROWS:
                 index = row.generators[0].target
                 if isinstance(index, ast.Name) and index.id in self.at:
@@ -500,12 +496,6 @@ def dotted(node: ast.AST) -> str:
 def spoken(name: str) -> str:
     """Return a name as an equation writes it: L1.W_Q for 1.W_Q."""
     return f"L{name}" if name[:1].isdigit() else name
-
-
-def _smallest(largest: Aggregate) -> Node:
-    """Return the smallest of what an aggregate finds the largest of."""
-    body = Operator("neg", (largest.body,))
-    return Operator("neg", (replace(largest, body=body),))
 
 
 def _listed(node: ast.expr) -> list[ast.expr]:

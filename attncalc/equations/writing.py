@@ -7,9 +7,9 @@ level: at level 0 everything is written out, at level 1 the innermost marked par
 numbers, at level 2 those around them, and so on. A level is a form of the work.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix, Place
 from attncalc.equations import expressions as document
 from attncalc.equations import rows
-from attncalc.equations.evaluate import DEFINED, Frame, compiled, constant
+from attncalc.equations.evaluate import Frame, compiled, constant, expanded
 from attncalc.equations.expressions import Explanation, Expression, Operand, added, whole
 from attncalc.equations.extents import Setting, extents
 from attncalc.equations.tree import (
@@ -40,8 +40,6 @@ from attncalc.equations.tree import (
     Row,
     names_in,
     parts,
-    rebuilt,
-    replaced,
     source,
     walk,
 )
@@ -83,13 +81,14 @@ class Here:
         behind = len(place) - len(equation.at)
         head, own = place[:behind], place[behind:]
         matrices = dict(tables)
+        heads = max((o.matrix.shape[0] for o in operands.values() if o.matrix.ndim > 2), default=1)
         self.lead: dict[str, Place] = {}
         for name, operand in operands.items():
             matrix = operand.matrix
             axes = matrix.ndim - _axes_of(equation).get(name, matrix.ndim)
             if axes > 0:
                 beside = zip(head[behind - axes :], matrix.shape[:axes], strict=True)
-                self.lead[name] = tuple(0 if side == 1 else at for at, side in beside)
+                self.lead[name] = tuple(at * side // heads for at, side in beside)
                 matrix = matrix[self.lead[name]]
             matrices[name] = matrix
         shapes = tuple((name, matrix.shape) for name, matrix in matrices.items())
@@ -108,6 +107,15 @@ class Here:
         if value.denominator == 1 and abs(value) < LARGEST_WHOLE:
             return whole(int(value))
         return self.pen.own(value)
+
+    def each(self, index: str, holds: "Callable[[Here], bool] | None") -> Iterator[int]:
+        """Yield each number of an index at which a condition holds, while the index has it."""
+        before = self.numbers[index]
+        for number in range(int(before)):
+            self.numbers[index] = number
+            if holds is None or holds(self):
+                yield number
+        self.numbers[index] = before
 
 
 def explanation(
@@ -352,11 +360,8 @@ class _Writer:
             case Operator("+" | "-" as sign, (a, b)) if not self._is_of_places(x):
                 left = self.terms(a)
                 right = self.terms(b) if isinstance(b, Aggregate) else self.term(b)
-                turned = document.Negative if sign == "-" else _as_it_is
-                return lambda here, level: [
-                    *left(here, level),
-                    *map(turned, right(here, level)),
-                ]
+                turned: Any = partial(map, document.Negative) if sign == "-" else list
+                return lambda here, level: [*left(here, level), *turned(right(here, level))]
             case Aggregate("sum"):
                 return self._sum(x)
         return self.term(x)
@@ -373,15 +378,10 @@ class _Writer:
         holds = None if x.where is None else inside.test(x.where)
 
         def summed(here: Here, level: int) -> list[Expression]:
-            before = here.numbers[index]
             made: list[Expression] = []
-            for number in range(int(before)):
-                here.numbers[index] = number
-                if holds is not None and not holds(here):
-                    continue
+            for _ in here.each(index, holds):
                 if is_left_out is None or not is_left_out(here):
                     made += terms(here, level)
-            here.numbers[index] = before
             return made
 
         return summed
@@ -434,11 +434,7 @@ class _Writer:
 
         def largest(here: Here, level: int) -> Expression:
             before = here.numbers[x.index]
-            found: dict[int, Any] = {}
-            for number in range(int(before)):
-                here.numbers[x.index] = number
-                if holds is None or holds(here):
-                    found[number] = value(here)
+            found = {number: value(here) for number in here.each(x.index, holds)}
             here.numbers[x.index] = max(found, key=found.__getitem__, default=0)
             written = form(here, level) if found else document.MINUS_INFINITY
             here.numbers[x.index] = before
@@ -452,12 +448,11 @@ class _Writer:
             not any(isinstance(y, Entry | Aggregate | Marked | Row | If) for y in walk(x))
             and all(y.sign in PLACES for y in walk(x) if isinstance(y, Operator))
             and all(y.name in PLACES for y in walk(x) if isinstance(y, Function))
-            and (isinstance(x, Name) or self._has_place(x))
-        )
-
-    def _has_place(self, x: Node) -> bool:
-        return any(isinstance(y, Function) and y.name in SIDES for y in walk(x)) or bool(
-            names_in(x) & self.sizes
+            and (
+                isinstance(x, Name)
+                or any(isinstance(y, Function) and y.name in SIDES for y in walk(x))
+                or not names_in(x).isdisjoint(self.sizes)
+            )
         )
 
     # rows of weights
@@ -546,15 +541,6 @@ def _share(here: Here, row: _Scores, j: int, is_worked: bool) -> Expression:
     return document.Quotient(row.entries[j], total)
 
 
-def expanded(x: Node) -> Node:
-    """Return a tree with the functions replaced that are defined by others."""
-    if not any(isinstance(y, Function) and y.name in DEFINED for y in walk(x)):
-        return x
-    if isinstance(x, Function) and x.name in DEFINED:
-        return expanded(replaced(DEFINED[x.name], {"x": x.arguments[0]}))
-    return rebuilt(x, expanded)
-
-
 def _factors(x: Node) -> list[Node]:
     match x:
         case Operator("*", (a, b)):
@@ -571,7 +557,3 @@ def _is_of_matrices(x: Operator) -> bool:
         case (Entry() as a, Entry() as b):
             return bool(names_in(*a.at) - names_in(*b.at) and names_in(*b.at) - names_in(*a.at))
     return False
-
-
-def _as_it_is(term: Expression) -> Expression:
-    return term

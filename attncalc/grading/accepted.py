@@ -9,7 +9,7 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix, Range
-from attncalc.equations.operations import Softmax
+from attncalc.equations.operations.normalising import Softmax
 from attncalc.grading.known import Known
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.rules import Cause

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.base.types import Matrix, Place, Range
-from attncalc.equations.operations import Concat
+from attncalc.equations.operations.assembling import Concat
 from attncalc.grading.causes import pairs_that_fit, recipes_that_fit
 from attncalc.grading.copying import mistakes_of_copying
 from attncalc.grading.key import Key

@@ -8,8 +8,8 @@ import numpy as np
 
 from attncalc.base.text import entry_name
 from attncalc.base.types import Matrix, Place, Range
-from attncalc.equations.operations import Project, Stack
-from attncalc.equations.operations.assembling import Patches
+from attncalc.equations.operations.assembling import Patches, Stack
+from attncalc.equations.operations.products import Project
 from attncalc.grading.known import Known
 from attncalc.grading.recipes.common import transposed
 from attncalc.grading.rules import Cause

@@ -15,7 +15,8 @@ from attncalc.base.errors import InputError, ShapeError
 from attncalc.base.rounding import Rule, round_floats
 from attncalc.base.types import Matrix, Range
 from attncalc.equations.operation import Operation, Stated
-from attncalc.equations.operations import Mask, Weigh
+from attncalc.equations.operations.entrywise import Mask
+from attncalc.equations.operations.products import Weigh
 from attncalc.grading.key import Key
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.slack import Slack

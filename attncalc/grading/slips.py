@@ -9,7 +9,8 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import fixed
 from attncalc.base.types import Matrix, Place, Range
-from attncalc.equations.operations import Add, Concat, Mean, Same, Softmax
+from attncalc.equations.operations.assembling import Add, Concat, Mean, Same
+from attncalc.equations.operations.normalising import Softmax
 from attncalc.grading.known import Known
 from attncalc.grading.rules import Cause
 from attncalc.grading.slack import Slack

@@ -6,8 +6,7 @@ Devlin et al., *BERT* (2019), section 3: tokens, positions and types are added, 
 import numpy as np
 
 from attncalc.base.errors import InputError, ShapeError
-from attncalc.equations.operations import Add, Stack
-from attncalc.equations.operations.assembling import Lookup
+from attncalc.equations.operations.assembling import Add, Lookup, Stack
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.step import Step

@@ -11,8 +11,10 @@ from typing import Any
 from attncalc.base.errors import InputError, ShapeError
 from attncalc.base.typed import as_written
 from attncalc.equations.operation import Operation, Stated, Statement
-from attncalc.equations.operations import Add, DivideBySum, Multiply, Project, Softmax
-from attncalc.equations.operations.entrywise import GATED, Activate, Gate
+from attncalc.equations.operations.assembling import Add
+from attncalc.equations.operations.entrywise import GATED, Activate, Gate, Multiply
+from attncalc.equations.operations.normalising import DivideBySum, Softmax
+from attncalc.equations.operations.products import Project
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.step import Step

@@ -10,9 +10,10 @@ from typing import Any
 
 from attncalc.base.errors import InputError, ShapeError
 from attncalc.base.typed import as_written
-from attncalc.equations.operations import Project, SoftCap, Softmax
 from attncalc.equations.operations.assembling import TakeRow, TokenMean
-from attncalc.equations.operations.entrywise import Activate
+from attncalc.equations.operations.entrywise import Activate, SoftCap
+from attncalc.equations.operations.normalising import Softmax
+from attncalc.equations.operations.products import Project
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.feed_forward import IN_WORDS
 from attncalc.problem.normalisation import NORMALISATION, check_normalised, normalised

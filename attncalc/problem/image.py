@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import AttncalcError, InputError, ShapeError
-from attncalc.equations.operations import Project
 from attncalc.equations.operations.assembling import Patches
+from attncalc.equations.operations.products import Project
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.step import Step
 

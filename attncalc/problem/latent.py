@@ -10,8 +10,8 @@ from typing import Any
 from attncalc.base.errors import InputError
 from attncalc.base.typed import as_written
 from attncalc.equations.operation import Stated, Statement
-from attncalc.equations.operations import Project
 from attncalc.equations.operations.normalising import Normalise
+from attncalc.equations.operations.products import Project
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.normalisation import with_statistics
 from attncalc.problem.step import Step

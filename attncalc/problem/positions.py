@@ -6,7 +6,8 @@ from typing import Any
 
 from attncalc.base.errors import ShapeError
 from attncalc.base.typed import as_written
-from attncalc.equations.operations import Add, Sinusoids
+from attncalc.equations.operations.angles import Sinusoids
+from attncalc.equations.operations.assembling import Add
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Streams
 from attncalc.problem.step import Step

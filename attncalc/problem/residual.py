@@ -6,7 +6,7 @@ from typing import Any
 
 from attncalc.base.errors import ShapeError
 from attncalc.base.typed import as_written
-from attncalc.equations.operations import Add
+from attncalc.equations.operations.assembling import Add
 from attncalc.equations.operations.entrywise import Multiply
 from attncalc.problem.calculation import Built, Part, Placed, Streams
 from attncalc.problem.step import Step

@@ -63,7 +63,6 @@ def in_units(size: int) -> str:
 
 
 def _free() -> int | None:
-    """Return the free memory of the machine, if it reports it."""
     try:
         words = Path("/proc/meminfo").read_text(encoding="ascii").split()
         return int(words[words.index("MemAvailable:") + 1]) * 1024

@@ -6,26 +6,20 @@ If no n × m matrix is kept, keys are split into tiles too.
 """
 
 import math
-import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from attncalc.base.rounding import round_floats
 from attncalc.base.types import Matrix
-from attncalc.equations.operations import (
-    DivideBySqrt,
-    Mask,
-    Multiply,
-    Scores,
-    Scoring,
-    Softmax,
-    Weigh,
-)
+from attncalc.base.workers import cores
+from attncalc.equations.operations.entrywise import DivideBySqrt, Mask, Multiply
+from attncalc.equations.operations.normalising import Softmax
+from attncalc.equations.operations.products import Scores, Scoring, Weigh
 from attncalc.equations.rows import exponentials
 from attncalc.problem.step import Plan, Report, Seen, Step, run
 from attncalc.solving.limits import refuse_overflow_of, refuse_what_cannot_fit
@@ -68,16 +62,21 @@ def run_in_blocks(
     seen: called, on several threads, with each block of the requested steps from the scores to the
         weights, which are then not kept.
     """
-
-    def after(matrix: Matrix) -> Matrix:
-        return matrix if decimals is None else round_floats(matrix, decimals)
-
-    made: dict[str, Matrix] = {}
+    after = None if decimals is None else partial(round_floats, decimals=decimals)
+    known = dict(given)
     for part in _by_attention(steps):
-        known = dict(given) | made
-        made |= _run_part(part, known, wanted, after, decimals is None, report, seen)
-    shown = {each.name for each in steps if seen and each.columns == "keys"}
-    return {step.name: made[step.name] for step in steps if step.name in wanted - shown}
+        before, core, rest = _parts(part)
+        known |= run(before, known, after)
+        # the outputs of heads are always kept: later steps read them
+        kept = {core[-1].name} if seen else wanted | {core[-1].name}
+        shown = wanted & {step.name for step in core[:-1]} if seen else set()
+        job = _Job(core, known, kept, decimals, shown, seen)
+        if seen is None:  # otherwise memory was checked when the first ones were kept
+            refuse_what_cannot_fit(job.sizes, wanted)
+        known |= job.run(report)
+        known |= run(rest, known, after)
+    passed = {each.name for each in steps if seen and each.columns == "keys"}
+    return {step.name: known[step.name] for step in steps if step.name in wanted - passed}
 
 
 def _by_attention(steps: Plan) -> Iterator[Plan]:
@@ -86,30 +85,6 @@ def _by_attention(steps: Plan) -> Iterator[Plan]:
     stops = [end + 1 for end in ends[:-1]] + [len(steps)]
     for start, stop in zip([0, *stops[:-1]], stops, strict=True):
         yield steps[start:stop]
-
-
-def _run_part(
-    steps: Plan,
-    given: dict[str, Matrix],
-    wanted: set[str],
-    after: Callable[[Matrix], Matrix],
-    is_exact: bool,
-    report: Report | None,
-    seen: Seen | None,
-) -> dict[str, Matrix]:
-    """Compute the steps of one attention, and the steps before and after it."""
-    before, core, rest = _parts(steps)
-    known = given | run(before, given, after)
-    shape = _scores_shape(core, known)
-    # the outputs of heads are always kept: later steps read them
-    kept = {core[-1].name} if seen else wanted | {core[-1].name}
-    shown = wanted & {step.name for step in core[:-1]} if seen else set()
-    job = _Job(core, known, shape, kept, after, is_exact, shown, seen)
-    if seen is None:  # otherwise memory was checked when the first ones were kept
-        refuse_what_cannot_fit(job.sizes, wanted)
-    known |= job.run(report)
-    known |= run(rest, known, after)
-    return {step.name: known[step.name] for step in steps if step.name in known}
 
 
 def run_remaking(
@@ -130,22 +105,12 @@ def run_remaking(
     wide = {step.name for core in cores for step in core[:-1]}
     narrow = {step.name for step in steps} - wide
     known = dict(given) | run_in_blocks(steps, given, narrow, decimals, report)
-
-    def after(matrix: Matrix) -> Matrix:
-        return matrix if decimals is None else round_floats(matrix, decimals)
-
     made: dict[str, Any] = dict(known)
     for core in cores:
-        shape = _scores_shape(core, known)
-        made |= _remade(_Job(core, known, shape, set(), after, decimals is None, set(), None))
+        job = _Job(core, known, set(), decimals)
+        blocks, head = Blocks(job.block, job.shape), 0 if job.is_alone else None
+        made |= {step.name: Remade(step.name, blocks, job.dtype, head) for step in core[:-1]}
     return {step.name: made[step.name] for step in steps if step.name in wanted}
-
-
-def _remade(job: "_Job") -> dict[str, Remade]:
-    """Return the matrices of one attention that are not kept, each recomputed when read."""
-    blocks = Blocks(job.block, job.shape)
-    head = 0 if job.is_alone else None
-    return {step.name: Remade(step.name, blocks, job.dtype, head) for step in job.core[:-1]}
 
 
 def _parts(steps: Plan) -> tuple[Plan, Plan, Plan]:
@@ -155,32 +120,32 @@ def _parts(steps: Plan) -> tuple[Plan, Plan, Plan]:
     return steps[:start], steps[start:stop], steps[stop:]
 
 
-def _scores_shape(core: Plan, known: Mapping[str, Matrix]) -> tuple[int, int, int]:
-    """Return the number of heads, of queries and of keys."""
-    Q, K = (known[name] for name in core[0].inputs[:2])
-    return (len(Q) if Q.ndim == 3 else 1), Q.shape[-2], K.shape[-2]
-
-
 @dataclass(frozen=True)
 class _Job:
     """The steps from scores to head outputs, on long inputs.
 
     core: those steps.
-    shape: the number of heads, of queries and of keys.
     wanted: the steps whose matrices are kept, the last one among them.
-    after: the function applied to each step before the next reads it, such as rounding.
-    exact: whether it does nothing, so that steps may also run on tiles of keys.
+    decimals: to how many each step is rounded; None for no rounding: steps may then also run on
+        tiles of keys.
     shown, seen: the steps whose blocks are passed on, and the function that receives them.
     """
 
     core: Plan
     known: Mapping[str, Matrix]
-    shape: tuple[int, int, int]
     wanted: set[str]
-    after: Callable[[Matrix], Matrix]
-    exact: bool
-    shown: set[str]
-    seen: Seen | None
+    decimals: int | None
+    shown: Collection[str] = ()
+    seen: Seen | None = None
+
+    @cached_property
+    def shape(self) -> tuple[int, int, int]:
+        """The number of heads, of queries and of keys."""
+        Q, K = (self.known[name] for name in self.core[0].inputs[:2])
+        return (len(Q) if Q.ndim == 3 else 1), Q.shape[-2], K.shape[-2]
+
+    def _rounded(self, matrix: Matrix) -> Matrix:
+        return matrix if self.decimals is None else round_floats(matrix, self.decimals)
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -198,9 +163,11 @@ class _Job:
         kept = {
             name: heads * n * width * size for name, width in wide.items() if name in self.wanted
         }
-        arrays = 2 if self.exact and len(kept) == 1 else 6  # later steps round block by block
+        arrays = (
+            2 if self.decimals is None and len(kept) == 1 else 6
+        )  # later steps round block by block
         return kept | {
-            "workspace": arrays * _workers() * min(n, self._height(self._rows_at_once)) * m * size
+            "workspace": arrays * cores() * min(n, self._height(self._rows_at_once)) * m * size
         }
 
     def run(self, report: Report | None) -> dict[str, Matrix]:
@@ -215,7 +182,8 @@ class _Job:
         results[self.core[-1].name] = outputs.swapaxes(0, 1)
         safe = self._is_safe
         # a tile never contains a full row: its maximum cannot be subtracted first
-        in_tiles = safe and self.exact and len(results) == 1 and not self.shown
+        is_rounded = self.decimals is not None
+        in_tiles = safe and not is_rounded and len(results) == 1 and not self.shown
         height = self._height(self._rows_of_tiles if in_tiles else self._rows_at_once)
         blocks = [
             (head, slice(start, min(start + height, n)))
@@ -239,7 +207,8 @@ class _Job:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             for step in job.core[:-1]:
                 inputs = self._inputs(step, values, head, rows)
-                values[step.name] = self.after(step.operation.in_head(head).at(rows).apply(*inputs))
+                made = step.operation.in_head(head).at(rows).apply(*inputs)
+                values[step.name] = self._rounded(made)
         return values
 
     @property
@@ -260,7 +229,7 @@ class _Job:
         """
         heads, n, m = self.shape
         d_k = int(self.known[self.core[0].inputs[0]].shape[-1])
-        share = max(FEWEST_ROWS, heads * n // _workers())
+        share = max(FEWEST_ROWS, heads * n // cores())
         height = min(share, max(usual, AREA // (m + d_k + self._d_v)))
         # a caller that receives blocks may compare them with rows that are computed again
         return min(height, height_of(self.shape[2])) if self.seen else height
@@ -270,13 +239,13 @@ class _Job:
         return int(self.known[self.core[-1].inputs[1]].shape[-1])
 
     def _rows(self, head: int, rows: slice, results: dict[str, Matrix]) -> None:
-        """Compute all steps for one block of rows."""
         values: dict[str, Matrix] = {}
         keys = self._read_by(rows, results)
         places = self._places(head, rows, results, keys.stop - keys.start)
         for step, out in zip(self.core, places, strict=True):
             inputs = self._inputs(step, values, head, rows, keys)
-            made = self.after(step.operation.in_head(head).at(rows, keys).apply(*inputs, out=out))
+            operation = step.operation.in_head(head).at(rows, keys)
+            made = self._rounded(operation.apply(*inputs, out=out))
             if made is not out and step.name in results:
                 out[...] = made
             if self.seen and step.name in self.shown:
@@ -353,7 +322,6 @@ class _Job:
         return math.log(self.shape[2]) + float(sizes.max(initial=0.0))
 
     def _largest_score(self) -> float:
-        """Return a bound of the scores."""
         scoring = self.core[0].operation
         assert isinstance(scoring, Scoring)
         bound = scoring.largest(*(self.known[name] for name in self.core[0].inputs))
@@ -475,7 +443,7 @@ def _on_all_cores(
 
     # BLAS would start as many threads for each of ours, and they wait for one another
     with _blas().limit(limits=1, user_api="blas"):
-        others = [threading.Thread(target=work_through) for _ in blocks[1 : _workers()]]
+        others = [threading.Thread(target=work_through) for _ in blocks[1 : cores()]]
         for each in others:
             each.start()
         work_through()
@@ -502,7 +470,3 @@ def _is_exp2_fast() -> bool:
         return False
     loops = opt_func_info(func_name="^exp2$", signature="float").get("exp2", {})
     return bool(loops) and not any("baseline" in each["current"] for each in loops.values())
-
-
-def _workers() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

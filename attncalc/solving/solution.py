@@ -13,7 +13,7 @@ from attncalc.base.decimals import Digits, decimals_of
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import Rounded, fixed, round_decimals, round_floats, rounded_as_read
 from attncalc.base.types import Matrix, Place
-from attncalc.equations.operations import Scoring, Weigh
+from attncalc.equations.operations.products import Scoring, Weigh
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
@@ -210,13 +210,11 @@ class Solution:
 
     def row_labels(self, step: Step) -> tuple[str, ...]:
         """Return the labels of a step's rows: names of tokens, or numbers of features."""
-        axis, _ = self.problem.standing.pair(step.rows, step.columns)
-        return self._labels(step, axis, self.shape_of(step.name)[-2])
+        return self._labels(step, 0)
 
     def column_labels(self, step: Step) -> tuple[str, ...]:
         """Return the labels of a step's columns: names of tokens, or numbers of features."""
-        _, axis = self.problem.standing.pair(step.rows, step.columns)
-        return self._labels(step, axis, self.shape_of(step.name)[-1])
+        return self._labels(step, 1)
 
     @cached_property
     def floats(self) -> Matrices:
@@ -358,12 +356,8 @@ class Solution:
 
         def compare(name: str, place: tuple[int | slice, ...], others: Matrix) -> None:
             own = self.floats[name][place]
-            pair = (
-                (own, round_floats(others, decimals))
-                if carries
-                else (round_floats(own, decimals), others)
-            )
-            counts.append(int((pair[0] != pair[1]).sum()))
+            rounded = round_floats(others if carries else own, decimals)
+            counts.append(int((rounded != (own if carries else others)).sum()))
 
         narrow = self._run_long(None if carries else decimals, seen=compare)
         for name, matrix in narrow.items():
@@ -477,10 +471,8 @@ class Solution:
         return Run(self._kept(made), self._kept(carried))
 
     def _run_long(self, decimals: int | None, seen: Seen | None = None) -> Matrices:
-        from attncalc.solving.long_inputs import (
-            run_in_blocks,
-            run_remaking,
-        )  # here, since most inputs are short
+        # here, since most inputs are short
+        from attncalc.solving.long_inputs import run_in_blocks, run_remaking
 
         names = {step.name for step in self.steps}
         given = self.problem.given
@@ -520,10 +512,12 @@ class Solution:
         if name not in names:
             raise KeyError(f"no step {name}: there are {', '.join(names)}")
 
-    def _labels(self, step: Step, axis: Axis, size: int) -> tuple[str, ...]:
+    def _labels(self, step: Step, side: int) -> tuple[str, ...]:
         attention = self.problem.attention_of(step.name)
+        tokens: dict[Axis, tuple[str, ...]]
         tokens = {"queries": attention.queries, "keys": attention.keys}
-        names = tokens.get(axis, ())
+        names = tokens.get(self.problem.standing.pair(step.rows, step.columns)[side], ())
+        size = self.shape_of(step.name)[side - 2]
         return self.problem.named(names, size)  # with Q given, X1 may differ
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from attncalc.base.decimals import decimals_of
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix, Place
-from attncalc.equations.algebra import bare, negative, over, times
+from attncalc.equations.algebra import negative, over, plain, times
 from attncalc.equations.evaluate import evaluate
 from attncalc.equations.extents import Setting, extents
 from attncalc.equations.library import equation, inputs_of
@@ -30,13 +30,13 @@ from attncalc.equations.tree import (
     Equation,
     Function,
     If,
-    Marked,
     Name,
     Node,
     Number,
     Operator,
     Remark,
     Row,
+    names_in,
     rebuilt,
     replaced,
     source,
@@ -45,7 +45,7 @@ from attncalc.equations.tree import (
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.step import Step
-from attncalc.solving.solution import Solution, given_in_decimals
+from attncalc.solving.solution import Solution
 from attncalc.solving.work import Work
 
 MOST_PARTS = 2_000
@@ -121,9 +121,7 @@ class OneEntry:
 
     def __init__(self, solution: Solution, step: Step, place: Place, work: Work) -> None:
         self.solution, self.step, self.place, self.work = solution, step, place, work
-        given: Mapping[str, Matrix] = (
-            given_in_decimals(solution.problem) if solution.is_exact else solution.problem.given
-        )
+        given = work.given_matrices
         held = [given[n] if n in given else solution.carried[n] for n in step.inputs]
         stated = step.operation.statement(*(each.shape for each in held))
         self.equation = equation(stated.name, stated.given)
@@ -151,14 +149,13 @@ class OneEntry:
         """Return the head of a matrix that the entry reads, unless the equation names heads."""
         if not self.head or matrix.ndim < 3:
             return matrix
-        heads = matrix.shape[0]
-        found: Matrix = matrix[0 if heads == 1 else self.head[0]]
+        found: Matrix = matrix[0 if len(matrix) == 1 else self.head[0]]
         return found
 
     @cached_property
     def at_place(self) -> Node:
         """The right-hand side at the entry, without marks."""
-        return self._here(_plain(self.equation.right))
+        return self._here(plain(self.equation.right))
 
     def _here(self, x: Node) -> Node:
         """Return an expression with the indices of the entry."""
@@ -173,7 +170,7 @@ class OneEntry:
         """Why a mask forbids the entry; "" if none does."""
         x = self._here(self.equation.right)
         while isinstance(x, If):
-            x = x.then if self.holds(_plain(x.test)) else x.otherwise
+            x = x.then if self.holds(plain(x.test)) else x.otherwise
         is_forbidden = isinstance(x, Remark) and float(self.number) == float("-inf")
         return str(x.words[0]) if isinstance(x, Remark) and is_forbidden else ""
 
@@ -274,7 +271,7 @@ class OneEntry:
         """Return an entry with its place as shown; of a table that is not shown, its number."""
         name, at = x.name, x.at
         if name == self.equation.name:
-            return Name(self._called(self.step.name, self.place))
+            return Name(self.work.called(self.step.name, self.place))
         is_place = all(map(self._is_place, at))
         if name not in self.titles:
             short: Any = Decimal(f"{float(self.value(x)):g}") if is_place else None
@@ -283,34 +280,22 @@ class OneEntry:
         head = self.head[:1] if full.ndim > len(at) else ()
         if is_place:
             place = (*(min(h, len(full) - 1) for h in head), *(int(self.value(e)) for e in at))
-            return Name(self._called(self.titles[name], place))
+            return Name(self.work.called(self.titles[name], place))
         shown = (Number(e.value + 1) if isinstance(e, Number) else e for e in at)
         return Entry(self.titles[name], (*(Number(Fraction(h + 1)) for h in head), *shown))
 
     def _is_place(self, x: Node) -> bool:
         """Return whether an expression is a number: it has no index but those of its own sums."""
-        known = {
-            *self.settings,
-            *self.full,
-            *(y.index for y in walk(x) if isinstance(y, Aggregate)),
-        }
-        return all(y.name in known for y in walk(x) if isinstance(y, Name))
-
-    def _called(self, name: str, place: Place) -> str:
-        indexed = self.work.entry(name, place)
-        return f"{indexed.name}[{','.join(map(str, indexed.place))}]"
+        known = {*self.settings, *self.full}
+        known |= {y.index for y in walk(x) if isinstance(y, Aggregate)}
+        return names_in(x) <= known
 
 
 def _fraction(value: Setting) -> Fraction:
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 
 
-def _plain(x: Node) -> Node:
-    return rebuilt(bare(x, Marked, Remark), _plain)
-
-
 def _is_sum(x: Node) -> bool:
-    """Whether an expression has several terms."""
     match x:
         case Operator("+" | "-", _) | Aggregate("sum") | If():
             return True

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.base.types import Matrix, Place
-from attncalc.equations.operations import Project, Scores
 from attncalc.equations.operations.angles import Rotate
 from attncalc.equations.operations.assembling import Add
 from attncalc.equations.operations.distances import Alibi, RelativeBias
@@ -23,10 +22,11 @@ from attncalc.equations.operations.entrywise import (
     MultiplyEach,
     SoftCap,
 )
+from attncalc.equations.operations.products import Project, Scores
 from attncalc.equations.tree import Entry, Node, Number, rebuilt
 from attncalc.problem.fields import own_name
 from attncalc.problem.step import Step
-from attncalc.solving.solution import Solution, given_in_decimals
+from attncalc.solving.solution import Solution
 from attncalc.solving.why import NEAR, OneEntry, Part, Why, checked
 from attncalc.solving.work import Work
 
@@ -52,7 +52,7 @@ def why_score(solution: Solution, step: Step, shown: Place) -> Why | None:
         for each in later:
             score.follow(each)
         number = np.asarray(solution.exact[step.name])[score.place]
-        entry = score.called(step.name, score.place)
+        entry = score.work.called(step.name, score.place)
         how = f"{entry} is the sum of these parts"
         how += f"; features are those of {score.less}" if score.less else ""
         how += f"; products times {float(score.factor):.6g}" if score.factor != 1 else ""
@@ -82,17 +82,10 @@ class _Score:
         self.solution, self.work = solution, Work(solution)
         self.steps = {each.name: each for each in solution.plan}
         self.place = self.work.turned(shown)
-        problem = solution.problem
-        given = given_in_decimals(problem) if solution.is_exact else problem.given
-        self.held = {**solution.carried, **given}
+        self.held = {**solution.carried, **self.work.given_matrices}
         self.parts: list[Part] = []
         self.factor: Any = 1
         self.less = ""
-
-    def called(self, name: str, place: Place) -> str:
-        """Return an entry as shown."""
-        indexed = self.work.entry(name, place)
-        return f"{indexed.name}[{','.join(map(str, indexed.place))}]"
 
     def add(self, text: str, value: Any, asks: tuple[str, ...] = ()) -> None:
         """Add a part, unless it is 0."""
@@ -135,7 +128,7 @@ class _Score:
         used = row_of(self.held[name])
 
         def called(c: int) -> str:
-            return self.called(name, at(self.held[name], c))
+            return self.work.called(name, at(self.held[name], c))
 
         if made is not None and isinstance(made.operation, Rotate):
             name = made.inputs[0]

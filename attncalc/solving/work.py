@@ -1,7 +1,7 @@
 """The written-out work: how each entry of each step is calculated, in the digits shown."""
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal, DivisionByZero
 from fractions import Fraction
@@ -32,7 +32,7 @@ from attncalc.equations.expressions import (
     significant,
     whole,
 )
-from attncalc.equations.operations import Softmax
+from attncalc.equations.operations.normalising import Softmax
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.step import Step
@@ -100,8 +100,10 @@ class Work:
         self._steps = {step.name: step for step in solution.plan}
         # each entry is read by many others
         self._explanation = cache(self._explain)
-        self.given = cache(self._read_given)
-        self._given_entry = cache(self._read_given_for_plan)
+        # an entry of a given matrix as typed, by its place in the input, or in the plan's layout
+        typed, problem = self._as_typed, self.problem
+        self.given = cache(lambda name, place: typed(problem.as_given(name)[place]))
+        self._given_entry = cache(lambda name, place: typed(problem.given_as_typed[name][place]))
         self._step_entry = cache(self._read_step)
         self._operand = cache(self._make_operand)
         self._is_rational = cache(self._read_rationality)
@@ -189,13 +191,10 @@ class Work:
     def _unrounded(self, name: str, place: Place) -> Any:
         """Return an entry before rounding; of a large matrix, only this entry is computed."""
         *head, row, column = place
-        if self._is_large and self.problem.rounding == EACH_STEP:
+        is_large = self.problem.is_long or self.solution.remakes
+        if is_large and self.problem.rounding == EACH_STEP:
             return self._exact_row(name, row)[(*head, column)]
         return self.solution.exact[name][place]
-
-    @property
-    def _is_large(self) -> bool:
-        return self.problem.is_long or self.solution.remakes
 
     def _explain(self, name: str, place: Place) -> Explanation:
         # the result of rounded numbers may differ from the result shown: then with more digits
@@ -250,7 +249,7 @@ class Work:
         quote = partial(self._step_in, more=more) if is_step else self._given_entry
         return Operand(
             name,
-            self.solution.carried[name] if is_step else self._given_matrices[name],
+            self.solution.carried[name] if is_step else self.given_matrices[name],
             quote=partial(quote, name),
             entry=partial(self.entry, name),
             write=partial(self._written, more=more),
@@ -258,7 +257,7 @@ class Work:
         )
 
     @cached_property
-    def _given_matrices(self) -> Mapping[str, Matrix]:
+    def given_matrices(self) -> Mapping[str, Matrix]:
         """The given matrices as steps read them: 1/3 in decimals, not as a float."""
         exactly = self.solution.is_exact
         return given_in_decimals(self.problem) if exactly else self.problem.given
@@ -272,13 +271,9 @@ class Work:
         shown = place if role_of(name) == "image" else self.turned(place)
         return Indexed(name, tuple(index + 1 for index in shown))
 
-    def _read_given(self, name: str, place: Place) -> Number | Ratio:
-        """Return an entry of a given matrix, by its place in the input, as typed."""
-        return self._as_typed(self.problem.as_given(name)[place])
-
-    def _read_given_for_plan(self, name: str, place: Place) -> Number | Ratio:
-        """Return an entry of a given matrix, by its place in the plan's layout, as typed."""
-        return self._as_typed(self.problem.given_as_typed[name][place])
+    def called(self, name: str, place: Place) -> str:
+        """Return the name of an entry as text, such as A[2,1]."""
+        return f"{name}[{','.join(map(str, self.entry(name, place).place))}]"
 
     def _as_typed(self, value: Any) -> Number | Ratio:
         if not np.isfinite(float(value)):
@@ -288,7 +283,6 @@ class Work:
         return self._own(Fraction(value if isinstance(value, Decimal | Fraction) else exact(value)))
 
     def _own(self, number: Fraction) -> Number | Ratio:
-        """Return a given number in its usual notation."""
         return self._fraction(number) if self.fractions else given(number)
 
     def _read_step(self, name: str, place: Place) -> Expression:
@@ -377,7 +371,6 @@ def _has_quotient(form: Expression) -> bool:
 
 
 def _is_difference(form: Expression) -> bool:
-    """Return whether a form is a difference of two numbers."""
     if not isinstance(form, Sum) or len(form.terms) != 2:
         return False
     first, second = form.terms
@@ -385,37 +378,27 @@ def _is_difference(form: Expression) -> bool:
     return isinstance(first, Number) and is_less
 
 
+_WORK: dict[type, Callable[..., Decimal]] = {
+    Negative: operator.neg,
+    Root: Decimal.sqrt,
+    Quotient: operator.truediv,
+    Product: lambda *factors: reduce(operator.mul, factors),
+    Sum: lambda *terms: reduce(operator.add, terms),
+}
+
+
 def _value_of_digits(form: Expression) -> Decimal | None:
     """Return the value of an expression of numbers as written; None if it has other parts."""
     if isinstance(form, Number):
-        return _digits_of(form)
-    if isinstance(form, Negative):
-        value = _value_of_digits(form.term)
-        return None if value is None else -value
+        is_number = form.text.strip("-").replace(".", "").isdigit()
+        return Decimal(form.text).scaleb(form.tens) if is_number else None
     if isinstance(form, Ratio):
         return Decimal(form.exact.numerator) / form.exact.denominator
-    if isinstance(form, Root):
-        under = _value_of_digits(form.radicand)
-        return None if under is None else under.sqrt()
-    parts: tuple[Expression, ...]
-    if isinstance(form, Quotient):
-        parts, work = (form.top, form.bottom), operator.truediv
-    elif isinstance(form, Product | Sum):
-        parts, work = form[0], operator.mul if isinstance(form, Product) else operator.add
-    else:
+    if type(form) not in _WORK:
         return None
-    values = [value for part in parts if (value := _value_of_digits(part)) is not None]
-    return Decimal(reduce(work, values)) if len(values) == len(parts) else None
-
-
-def _digits_of(expression: Expression) -> Decimal | None:
-    """Return the written number, if it is one."""
-    if (
-        not isinstance(expression, Number)
-        or not expression.text.strip("-").replace(".", "").isdigit()
-    ):
-        return None
-    return Decimal(expression.text).scaleb(expression.tens)
+    parts: Iterable[Any] = form[0] if isinstance(form, Product | Sum) else form
+    values = [_value_of_digits(part) for part in parts]
+    return None if None in values else _WORK[type(form)](*values)
 
 
 def _value(shown: Number | Ratio) -> Fraction:

@@ -11,7 +11,7 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
-from attncalc.equations.operations import Mask
+from attncalc.equations.operations.entrywise import Mask
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.problem import Problem
 

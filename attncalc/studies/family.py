@@ -15,7 +15,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.rounding import round_floats
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
-from attncalc.equations.operations import Multiply, MultiplyEach
+from attncalc.equations.operations.entrywise import Multiply, MultiplyEach
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import own_name
 from attncalc.problem.problem import Problem

@@ -13,7 +13,7 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
-from attncalc.equations.operations import Softmax
+from attncalc.equations.operations.normalising import Softmax
 from attncalc.problem.head import is_there as has_head
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report

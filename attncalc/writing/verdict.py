@@ -10,7 +10,7 @@ import numpy as np
 from attncalc.base.rounding import fixed
 from attncalc.base.text import LISTED, numbered, of_each, on_a_line
 from attncalc.base.types import Place
-from attncalc.equations.operations import Concat
+from attncalc.equations.operations.assembling import Concat
 from attncalc.grading.compare import deviation
 from attncalc.grading.credit import points_of
 from attncalc.grading.flags import flags

@@ -7,9 +7,9 @@ from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.cli.targets import check_targets, deliver, output, target_of
+from attncalc.equations.algebra import plain
 from attncalc.equations.library import equation, stated
 from attncalc.equations.operation import UnstatedError
-from attncalc.equations.own import plainly
 from attncalc.equations.tree import EquationError, equation_source
 from attncalc.problem.problem import Problem
 from attncalc.problem.stating import lines_of
@@ -35,8 +35,8 @@ def _built_in(name: str) -> Iterator[str]:
     for given in ((*optional, *SHOWN), SHOWN, (*SHOWN, "rows"), (*SHOWN, "heads")):
         with suppress(EquationError):
             own = equation(name, frozenset(given))
-            plain = replace(own, right=plainly(own.right), taught=())
-            yield f"{name}: {equation_source(plain)}"
+            own = replace(own, right=plain(own.right), taught=())
+            yield f"{name}: {equation_source(own)}"
             break
     if paper := stated()[name].paper:
         yield f"    {paper}"

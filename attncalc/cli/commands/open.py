@@ -18,7 +18,7 @@ from attncalc.cli.commands.refusals import refuse
 from attncalc.cli.commands.studies import picture_of_study, show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import check_targets, deliver, output, target_of
-from attncalc.equations.operations import Softmax
+from attncalc.equations.operations.normalising import Softmax
 from attncalc.problem.fields import read_setting
 from attncalc.problem.problem import Problem
 from attncalc.reading.models.described import drafted

@@ -94,7 +94,8 @@ class Sinusoids(Operation):
         """Return positions for tokens of this shape."""
         (X,) = matrices
         n, d = X.shape[-2:]
-        cosines, sines = cos_sin(_angles(X, n, d, self.base, Fraction(self.offset)))
+        places = _places(X, n, Fraction(self.offset))
+        cosines, sines = cos_sin(places / slowness_of(X, d, self.base))
         positions: Matrix = np.empty_like(X)
         positions[..., 0::2] = sines
         # of an odd width the last sine has no cosine beside it
@@ -133,10 +134,11 @@ class Rotate(Operation):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Turn each row by its place."""
         X, *frequencies = matrices
-        n, d = X.shape[-2], self._width(X)
-        cosines, sines = cos_sin(self._angles(X, n, self.offset, frequencies))
-        first, second = self._pairs(d)
-        cosines, sines = cosines.astype(X.dtype), sines.astype(X.dtype)
+        d = self.dims or X.shape[-1]
+        first, second = slice(0, d, 2), slice(1, d, 2)
+        if self.pairing == "halves":
+            first, second = slice(0, d // 2), slice(d // 2, d)
+        cosines, sines = (each.astype(X.dtype) for each in cos_sin(self._angles(X, d, frequencies)))
         if self.factor != 1:
             cosines, sines = (each * in_system_of(X, self.factor) for each in (cosines, sines))
         sines = -sines if self.is_back else sines
@@ -158,33 +160,19 @@ class Rotate(Operation):
         n, d = shapes[0][-2:]
         return 2 * prod(shapes[0]), _functions(n, self.dims or d)
 
-    def _width(self, X: Matrix) -> int:
-        """Return how many columns are turned."""
-        return self.dims or int(X.shape[-1])
-
-    def _pairs(self, d: int) -> tuple[slice, slice]:
-        """Return the columns that are turned, and those they are paired with."""
-        if self.pairing == "halves":
-            return slice(0, d // 2), slice(d // 2, d)
-        return slice(0, d, 2), slice(1, d, 2)
-
-    def _angles(self, X: Matrix, n: int, start: Fraction, frequencies: list[Matrix]) -> Matrix:
-        """Return the angle of each of n tokens, the first at a place, and of each pair."""
-        places = numbers_like(X, [t + start for t in range(n)]).swapaxes(0, 1)
+    def _angles(self, X: Matrix, d: int, frequencies: list[Matrix]) -> Matrix:
+        """Return the angle of each token, and of each pair of d columns."""
+        places = _places(X, X.shape[-2], self.offset)
         if frequencies:
             (own,) = frequencies
             if places.dtype == object and own.dtype != object:  # as they were typed
                 own = np.asarray(np.frompyfunc(exact, 1, 1)(own), dtype=object)
             angles: Matrix = places * (own if own.dtype == object else own.astype(np.float64))
             return angles
-        return np.asarray(places / self._slowness(X))
-
-    def _slowness(self, X: Matrix) -> Matrix:
-        """Return one over the frequency of each pair."""
-        slowness = slowness_of(X, self._width(X), self.base)
+        slowness = slowness_of(X, d, self.base)
         if self.scaling is not None:
             slowness = self.scaling.slowed(slowness)
-        return slowness
+        return np.asarray(places / slowness)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the turn of a pair; bases and places are decimals among fractions, too."""
@@ -213,8 +201,6 @@ def _functions(n: int, d: int) -> int:
     return pairs * (n * ANGLE + FREQUENCY)
 
 
-def _angles(like: Matrix, n: int, d: int, base: Fraction, offset: Fraction) -> Matrix:
-    """Return (t + offset) / base^(2i/d) for each of n tokens t and each pair i, (n, ⌈d/2⌉)."""
-    places = numbers_like(like, [t + offset for t in range(n)])
-    angles: Matrix = places.T / slowness_of(like, d, base)
-    return angles
+def _places(like: Matrix, n: int, start: Fraction) -> Matrix:
+    """Return the places of n tokens, (n, 1), the first of which is at `start`."""
+    return numbers_like(like, [t + start for t in range(n)]).T

@@ -8,14 +8,7 @@ from operator import add
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.equations.operation import (
-    GRADIENT,
-    Operation,
-    Shape,
-    Stated,
-    Statement,
-    Way,
-)
+from attncalc.equations.operation import GRADIENT, Operation, Shape, Stated, Statement, Way
 
 
 class Add(Operation):

@@ -12,12 +12,7 @@ import numpy as np
 from attncalc.base.decimals import in_system_of, infinity_of
 from attncalc.base.types import Matrix, Place
 from attncalc.equations.expressions import Explanation, Operand
-from attncalc.equations.operation import (
-    Operation,
-    Setting,
-    Shape,
-    Statement,
-)
+from attncalc.equations.operation import Operation, Setting, Shape, Statement
 
 NUMBERS = {
     "half": Fraction(1, 2),
@@ -154,7 +149,11 @@ class Mask(Operation):
         if "bias" in masks:
             masked: Matrix = np.add(scores, masks["bias"], out=out)
         else:
-            masked = _copied(scores if out is scores else _at_full_size(scores, masks), out)
+            # a mask of each head repeats scores without heads
+            shape = np.broadcast_shapes(scores.shape, *(each.shape for each in given))
+            masked = np.empty(shape, scores.dtype) if out is None else out
+            if masked is not scores:
+                np.copyto(masked, scores)
         for forbidden in self.forbidden(masked.shape, masks).values():
             np.copyto(masked, -infinity_of(masked), where=forbidden)
         return masked
@@ -224,19 +223,3 @@ class Mask(Operation):
             before = np.tri(n, m, first - 1 - self.window, dtype=bool)
             out["window"] = out["window"] | before if "window" in out else before
         return out
-
-
-def _at_full_size(scores: Matrix, masks: dict[str, Matrix]) -> Matrix:
-    """Return the scores, repeated for each head where only a mask has heads."""
-    return np.broadcast_to(
-        scores, np.broadcast_shapes(scores.shape, *(mask.shape for mask in masks.values()))
-    )
-
-
-def _copied(matrix: Matrix, out: Matrix | None) -> Matrix:
-    if out is None:
-        return matrix.copy()
-    if out is matrix:
-        return out
-    np.copyto(out, matrix)
-    return out

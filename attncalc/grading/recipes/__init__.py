@@ -11,16 +11,10 @@ from functools import partial
 from itertools import chain, permutations
 
 from attncalc.base.types import Range
-from attncalc.equations.operations import (
-    Concat,
-    DistanceScores,
-    Given,
-    Mask,
-    Project,
-    Same,
-    Scoring,
-)
+from attncalc.equations.operations.assembling import Concat, Given, Same
+from attncalc.equations.operations.entrywise import Mask
 from attncalc.equations.operations.normalising import Normalise
+from attncalc.equations.operations.products import DistanceScores, Project, Scoring
 from attncalc.equations.own import Own
 from attncalc.grading.recipes.common import (
     Read,

@@ -8,28 +8,25 @@ import numpy as np
 
 from attncalc.base.types import Matrix, Range
 from attncalc.equations.operation import Operation
-from attncalc.equations.operations import (
-    Add,
+from attncalc.equations.operations.angles import Rotate
+from attncalc.equations.operations.assembling import Add, Stack
+from attncalc.equations.operations.distances import Alibi, RelativeBias
+from attncalc.equations.operations.entrywise import (
+    Activate,
     DivideBySqrt,
+    Gate,
     Mask,
     Multiply,
-    Project,
-    Rotate,
-    Scores,
-    Scoring,
     SoftCap,
-    Softmax,
-    Stack,
-    Weigh,
 )
-from attncalc.equations.operations.distances import Alibi, RelativeBias
-from attncalc.equations.operations.entrywise import Activate, Gate
 from attncalc.equations.operations.normalising import (
     FeatureMean,
     FeatureSquares,
     FeatureVariance,
     Normalise,
+    Softmax,
 )
+from attncalc.equations.operations.products import Project, Scores, Scoring, Weigh
 from attncalc.grading.recipes.common import (
     Read,
     Steps,

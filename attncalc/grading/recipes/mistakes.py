@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import NAMES_HEADS, PLAIN, Setting, Stated, Statement
-from attncalc.equations.operations import Project
 from attncalc.equations.operations.entrywise import KINDS
+from attncalc.equations.operations.products import Project
 from attncalc.equations.tree import Name, chosen, equation_source, names_in, parse, read
 from attncalc.grading.recipes.common import Steps, Wrong, by_equation
 from attncalc.problem.attention.attention import Attention

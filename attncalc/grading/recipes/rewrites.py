@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
+from attncalc.equations.algebra import plain
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import PLAIN, Stated
-from attncalc.equations.own import plainly
 from attncalc.equations.tree import (
     Aggregate,
     Entry,
@@ -42,7 +42,7 @@ def of_rewritten(step: Step) -> Iterator[Wrong]:
     found = step.operation.statement(*[PLAIN] * len(step.inputs))
     found = found._replace(name=found.name.removeprefix("Grouped"))
     own = equation(found.name, found.given)
-    own = replace(own, right=plainly(own.right), taught=())
+    own = replace(own, right=plain(own.right), taught=())
     inputs = (name for name in inputs_of(found.name, found.given) if name not in found.tables)
     names = dict(zip(inputs, step.inputs, strict=True))
     seen = {equation_source(own)}

@@ -12,7 +12,8 @@ import numpy as np
 
 from attncalc.base.rounding import round_floats
 from attncalc.base.types import Matrix, Range
-from attncalc.equations.operations import DivideBySqrt, DivideBySum, Multiply, Softmax
+from attncalc.equations.operations.entrywise import DivideBySqrt, Multiply
+from attncalc.equations.operations.normalising import DivideBySum, Softmax
 from attncalc.equations.rows import exponentials
 from attncalc.grading.recipes.common import (
     Read,

@@ -11,10 +11,10 @@ import numpy as np
 from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix, Range
 from attncalc.equations.operation import Operation
-from attncalc.equations.operations import Mask, Rotate, Sinusoids
+from attncalc.equations.operations.angles import Rotate, Sinusoids
 from attncalc.equations.operations.assembling import Lookup, Patches
 from attncalc.equations.operations.distances import Alibi, RelativeBias
-from attncalc.equations.operations.entrywise import KINDS, Activate, Gate
+from attncalc.equations.operations.entrywise import KINDS, Activate, Gate, Mask
 from attncalc.grading.recipes.common import Read, Wrong, done_right, entry_by_entry, times
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.step import Step

@@ -11,32 +11,26 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.equations.operation import Operation
-from attncalc.equations.operations import (
-    Add,
+from attncalc.equations.operations.angles import Rotate, Sinusoids
+from attncalc.equations.operations.assembling import Add, Concat, Given, Mean, Same, Stack
+from attncalc.equations.operations.distances import Alibi, RelativeBias
+from attncalc.equations.operations.entrywise import DivideBySqrt, Mask, Multiply, SoftCap
+from attncalc.equations.operations.normalising import (
+    DivideBySum,
+    HardMax,
+    HeadsSquares,
+    Normalise,
+    Softmax,
+)
+from attncalc.equations.operations.products import (
     AdditiveScores,
-    Concat,
     ConcatScores,
     DistanceScores,
-    DivideBySqrt,
-    DivideBySum,
-    Given,
-    HardMax,
-    Mask,
-    Mean,
-    Multiply,
     Project,
-    Rotate,
-    Same,
     Scores,
     Scoring,
-    Sinusoids,
-    SoftCap,
-    Softmax,
-    Stack,
     Weigh,
 )
-from attncalc.equations.operations.distances import Alibi, RelativeBias
-from attncalc.equations.operations.normalising import HeadsSquares, Normalise
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK
 from attncalc.problem.fields import MASKS

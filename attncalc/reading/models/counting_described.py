@@ -9,8 +9,7 @@ import numpy as np
 
 from attncalc.base.arrays import Owned
 from attncalc.base.errors import InputError
-from attncalc.equations.operations import Project, Weigh
-from attncalc.equations.operations.products import Scoring
+from attncalc.equations.operations.products import Project, Scoring, Weigh
 from attncalc.equations.own import Own
 from attncalc.problem.problem import Problem
 from attncalc.reading.models.counting import USUAL_TOKENS

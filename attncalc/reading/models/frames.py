@@ -7,8 +7,8 @@ Baevski et al., *wav2vec 2.0* (2020), section 2; Radford et al.,
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.equations.operations import Project
 from attncalc.equations.operations.entrywise import Activate
+from attncalc.equations.operations.products import Project
 
 
 def convolved(rows: Matrix, weights: Matrix, bias: Matrix, step: int) -> Matrix:

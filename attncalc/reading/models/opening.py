@@ -15,9 +15,9 @@ from attncalc.base.arrays import Owned
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
-from attncalc.equations.operations import Project
 from attncalc.equations.operations.angles import Sinusoids
 from attncalc.equations.operations.assembling import Patches
+from attncalc.equations.operations.products import Project
 from attncalc.problem.fields import KNOWN
 from attncalc.problem.image import PatchGrid
 from attncalc.problem.problem import Problem

@@ -8,6 +8,8 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
+from attncalc.base.typed import root_of
+
 LONGEST = 400
 DEEPEST = 20
 _SIGNS = r"|\.\d+)|(sqrt|exp|√|[eE](?![a-z]))|([-+*·×/^(){}]))"
@@ -161,8 +163,5 @@ def _is_moderate(value: Fraction) -> bool:
 
 
 def _root(value: Value) -> Value:
-    if isinstance(value, Fraction) and value >= 0:
-        above, below = math.isqrt(value.numerator), math.isqrt(value.denominator)
-        if above**2 == value.numerator and below**2 == value.denominator:
-            return Fraction(above, below)
-    return math.sqrt(value)
+    root = root_of(value) if isinstance(value, Fraction) else None
+    return math.sqrt(value) if root is None else root

@@ -11,7 +11,7 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import blocks_of_rows, fixed
 from attncalc.base.types import Matrix
-from attncalc.equations.operations import Weigh
+from attncalc.equations.operations.products import Weigh
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.steps import attention_steps
 from attncalc.problem.calculation import Built

@@ -18,8 +18,8 @@ from attncalc.base.types import Matrix
 from attncalc.equations.expressions import Symbol
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, UnstatedError, is_grouped
-from attncalc.equations.operations import Multiply
 from attncalc.equations.operations.distances import Alibi, exponents_of_slopes
+from attncalc.equations.operations.entrywise import Multiply
 from attncalc.equations.tree import equation_source
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
