@@ -309,19 +309,25 @@ def _heads(givens: _Givens) -> tuple[Variant, ...]:
     )
 
 
-def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[Variant, ...]:
-    """Return the root that divides the printed scores, if it is one."""
-    scores, scaled = (matrices.get(name) for name in ("S", "S_scaled"))
-    if scores is None or scaled is None or scores.shape != scaled.shape:
-        return ()
-    with np.errstate(all="ignore"):
-        ratios = (scores.values / scaled.values) ** 2
-    ratios = ratios[np.isfinite(ratios) & (ratios > 1) & (ratios < MOST_DIVIDED)]
-    if not ratios.size:
-        return ()
-    root = round(float(np.median(ratios)))
-    factor = str(Fraction(1) / Fraction(repr(root**0.5)))
-    return ({"scale": (factor, f"the scores are divided by √{root}")},)
+def _scales(matrices: Mapping[str, WrittenMatrix]) -> Iterator[Variant]:
+    """Yield the root that divides the printed scores, as scaled scores or weights show."""
+    scores = matrices.get("S")
+    for name in ("S_scaled", "A"):
+        other = matrices.get(name)
+        if scores is None or other is None or scores.shape != other.shape:
+            continue
+        with np.errstate(all="ignore"):
+            before, after = scores.values, other.values
+            if name == "A":  # exp is undone, up to a term for each row
+                before, after = (
+                    each - each.mean(axis=-1, keepdims=True) for each in (before, np.log(after))
+                )
+            ratios = (before / after) ** 2
+        ratios = ratios[np.isfinite(ratios) & (ratios > 1) & (ratios < MOST_DIVIDED)]
+        if ratios.size:
+            root = round(float(np.median(ratios)))
+            factor = str(Fraction(1) / Fraction(repr(root**0.5)))
+            yield {"scale": (factor, f"the scores are divided by √{root}")}
 
 
 def _normalizers(matrices: Mapping[str, WrittenMatrix]) -> tuple[Variant, ...]:

@@ -99,13 +99,21 @@ class Unlike(NamedTuple):
     right: str
 
 
-@np.errstate(all="ignore")
-def unlike(lines: Sequence[str]) -> list[Unlike]:
-    """Return the entries of matrices that do not follow from matrices before, as the others do.
+class Related(NamedTuple):
+    """The wrong entries of matrices, and the matrices that are functions of an earlier one."""
 
-    lines: the lines of a text, with a mark for each decimal comma.
+    unlike: tuple[Unlike, ...]
+    made: tuple[Shown, ...]
+
+
+@np.errstate(all="ignore")
+def related(lines: Sequence[str]) -> Related:
+    """Compare the matrices of a text with functions of those before them.
+
+    lines: the lines of the text, with a mark for each decimal comma.
     """
     said: list[Unlike] = []
+    explained: list[Shown] = []
     known: list[Shown] = []
     every = _shown(lines)
     for place, each in enumerate(every):
@@ -116,23 +124,23 @@ def unlike(lines: Sequence[str]) -> list[Unlike]:
         made = relation.made
         wrong, right = ~_agrees(each, made), (made.low + made.high) / 2
         repaired = each._replace(values=np.where(wrong, right, each.values))
-        if _is_used(each, repaired, known[:-1], every[place + 1 :]):
-            continue
-        for own in np.argwhere(wrong).tolist():
-            if found := _misprint_before(each, relation, own):
-                one, text = found
-                said.append(_unlike(one, own, relation, text))
-                continue
-            count = len(each.text(own).partition(".")[2])
-            said.append(_unlike(each, own, relation, f"{right[tuple(own)]:.{count}f}"))
-            known.append(repaired)
-    return said
+        if not wrong.any():
+            explained += [each] * (len(relation.of) == 1 and not relation.says.endswith(SAME))
+        elif not _is_used(each, repaired, known[:-1], every[place + 1 :]):
+            own = [_wrong(each, at, relation, right) for at in np.argwhere(wrong).tolist()]
+            said += own
+            known += [repaired] * any(one.first == each.line for one in own)
+    return Related(tuple(said), tuple(explained))
 
 
-def _unlike(each: Shown, place: list[int], relation: Relation, right: str) -> Unlike:
-    lines = tuple(dict.fromkeys(one.line for one in relation.of))
-    first, last, found = each.line, each.last, each.text(place)
-    return Unlike(each.line_of(place), first, last, relation.says, lines, found, right)
+def _wrong(each: Shown, place: list[int], relation: Relation, right: Matrix) -> Unlike:
+    """Return a wrong entry, or the misprint in a term of a sum that causes it."""
+    count = len(each.text(place).partition(".")[2])
+    meant = each, f"{right[tuple(place)]:.{count}f}"
+    one, text = _misprint_before(each, relation, place) or meant
+    lines = tuple(dict.fromkeys(other.line for other in relation.of))
+    found = one.text(place)
+    return Unlike(one.line_of(place), one.line, one.last, relation.says, lines, found, text)
 
 
 def _misprint_before(each: Shown, relation: Relation, place: list[int]) -> tuple[Shown, str] | None:
@@ -202,9 +210,9 @@ def _matrix(rows: Sequence[Sequence[str]], line: int, last: int) -> Shown | None
 
 
 def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
-    """Return the relation by which nearly all entries of a matrix follow from others.
+    """Return the relation by which all or nearly all entries of a matrix follow from others.
 
-    None if all entries follow from one, or too few to tell.
+    None if too few do to tell.
     """
     best, most, count = None, 0.0, 0
     pairs = ((one, other) for one in known for other in known)
@@ -213,7 +221,7 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
         agrees = _agrees(each, made)
         own = 0.0 if _are_many(~agrees) else _bits(each, made, agrees)
         if agrees.all() and own:
-            return None
+            return relation if own >= ENOUGH else None
         count += 1
         if own > most:
             best, most = relation, own

@@ -28,7 +28,7 @@ from attncalc.grading.lesson import (
     check_example,
 )
 from attncalc.grading.lesson_rows import Printed, known_rows, misprinted, odd_rows
-from attncalc.grading.relations import unlike
+from attncalc.grading.relations import Unlike, related
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
@@ -109,12 +109,15 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         where, ends = lesson.where(first, last), (lesson.line(first), lesson.line(last))
         found.append(one._replace(where=where, line=ends[0], last=ends[1]))
 
-    sums = [*sums_in(lesson.arithmetic)]
+    sums, known = [*sums_in(lesson.arithmetic)], related(lesson.with_points)
+    made = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
+    made += [(each.line, each.last, {*each.values.ravel().tolist()}) for each in known.made]
     for part in lesson.parts():
         for example in part.examples():
-            for each in _by_own_sums([*_of_example(part, example, said, seen)], sums):
+            for each in _by_own_results([*_of_example(part, example, said, seen)], made):
                 keep(*each)
-    for make in (_of_relations, partial(_of_sums, sums=sums, seen=seen), _of_repeated):
+    of_others = partial(_of_relations, wrong=known.unlike)
+    for make in (of_others, partial(_of_sums, sums=sums, seen=seen), _of_repeated):
         for each in (*make(lesson, found),):
             keep(*each)
     numbers = range(1, len(lesson.lines) + 1)
@@ -130,11 +133,13 @@ Placed = tuple[Finding, int, int]
 """A finding, and its first and last line."""
 
 
-def _of_relations(lesson: Lesson, found: Sequence[Finding]) -> Iterator[Placed]:
+def _of_relations(
+    lesson: Lesson, found: Sequence[Finding], wrong: Sequence[Unlike]
+) -> Iterator[Placed]:
     """Yield the wrong entries of matrices that follow from others, but for those of results."""
-    wrong = [each.line for each in found if each.kind == WRONG]
-    for one in unlike(lesson.with_points):
-        if not any(lesson.line(n) in wrong for n in range(one.first, one.last + 1)):
+    told = [each.line for each in found if each.kind == WRONG]
+    for one in wrong:
+        if not any(lesson.line(n) in told for n in range(one.first, one.last + 1)):
             what = f"{one.says} {of_each([*map(lesson.where, one.lines)])}"
             why = "its other entries agree"
             yield Finding(WRONG, what, (), one.found, one.right, (), why), one.line, one.line
@@ -231,14 +236,18 @@ def _printed(lesson: Lesson, example: Example, seen: set[int]) -> Iterator[Print
                 yield Printed(line, text, float(text), signs)
 
 
-def _by_own_sums(placed: Sequence[Placed], sums: Sequence[Sum]) -> Iterator[Placed]:
+def _by_own_results(
+    placed: Sequence[Placed], results: Sequence[tuple[int, int, set[float]]]
+) -> Iterator[Placed]:
     """Yield the report of an example.
 
-    A wrong entry is left out if right arithmetic of the lesson gives it, from numbers that were
-    rounded before. A result is not checked if most of its wrong entries result from right
-    arithmetic of their own lines.
+    A wrong entry is left out if a right result of the lesson is that number, from numbers that were
+    rounded before. A result is not checked if most of its wrong entries are right results on their
+    own lines.
+
+    results: the first and last line, and the numbers, of right arithmetic and of functions of
+        earlier matrices.
     """
-    results = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
     made: dict[str, list[bool]] = {}
     rounded: set[int] = set()
     for place, (one, first, last) in enumerate(placed):
