@@ -20,7 +20,7 @@ from attncalc.equations.intervals import Interval, ends_of, share, softmax
 from attncalc.grading.lesson_rows import Printed, columns_of
 from attncalc.problem.attention.declared import MOST_DECIMALS
 from attncalc.reading.lesson import texts_of_numbers
-from attncalc.reading.plain.grids import document_of
+from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.numerals import read_entry
 
@@ -181,9 +181,13 @@ def _are_many(wrong: Matrix) -> bool:
 
 def _shown(lines: Sequence[str]) -> list[Shown]:
     """Return the matrices of a text, and its columns of numbers outside them, in its order."""
-    grids = document_of("\n".join(lines)).grids.values()
+    blocks, document = blocks_of("\n".join(lines), lambda _: False, lambda *_: False)
+    tables = [
+        each.grid for each in blocks if each.grid and each.grid not in document.grids.values()
+    ]
+    grids = [*document.grids.values(), *tables]
     found = [_matrix(head, grid.line, grid.last) for grid in grids for head in grid.heads]
-    inside = {n for each in grids for n in range(each.line, each.last + 1)}
+    inside = {n for each in document.grids.values() for n in range(each.line, each.last + 1)}
     numbers = [
         Printed(n, text, float(text), signs)
         for n, line in enumerate(lines, start=1)
