@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, compress, product
 from operator import add, matmul
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.numerals import read_entry
 
-MOST_MATRICES, MOST_ENTRIES = 120, 2_000
+MOST_MATRICES, MOST_ENTRIES = 80, 2_000
 """The most matrices of a lesson that are compared, and the most entries of one."""
 FEWEST = 3
 """The fewest entries of a matrix in which one can be wrong."""
@@ -168,23 +168,23 @@ def _is_used(each: Shown, repaired: Shown, known: Sequence[Shown], later: Sequen
 def _fit(each: Shown, one: Shown, others: Sequence[Shown]) -> int:
     """Return how many entries follow from one matrix as it is, or with others; 0 if few do."""
     one, each = one._replace(half=0 * one.half), each._replace(half=2 * each.half)
-    pairs = chain(((one, other) for other in [one, *others]), ((other, one) for other in others))
-    relations = chain(_alone(each, [one]), _paired(each, pairs))
-    fits = (_agrees(each, relation.made) for relation in relations)
-    return max((int(fit.sum()) for fit in fits if not _are_many(~fit)), default=0)
+    relations = chain(
+        _alone(each, [one]), _paired(each, [one], [one, *others]), _paired(each, others, [one])
+    )
+    fits = (int(_agrees(each, relation.made).sum()) for relation in relations)
+    return max((fit for fit in fits if fit >= _least(each.values.size)), default=0)
 
 
-def _are_many(wrong: Matrix) -> bool:
-    """Return whether too many entries are wrong for the others to tell what a matrix is."""
-    return bool(wrong.sum() > max(1, MOST_WRONG * wrong.size))
+def _least(size: int) -> float:
+    """Return how many of these entries must be right to tell what a matrix is."""
+    return size - max(1, MOST_WRONG * size)
 
 
 def _shown(lines: Sequence[str]) -> list[Shown]:
     """Return the matrices of a text, and its columns of numbers outside them, in its order."""
     blocks, document = blocks_of("\n".join(lines), lambda _: False, lambda *_: False)
-    tables = [
-        each.grid for each in blocks if each.grid and each.grid not in document.grids.values()
-    ]
+    bracketed = {*map(id, document.grids.values())}
+    tables = [each.grid for each in blocks if each.grid and id(each.grid) not in bracketed]
     grids = [*document.grids.values(), *tables]
     found = [_matrix(head, grid.line, grid.last) for grid in grids for head in grid.heads]
     inside = {n for each in document.grids.values() for n in range(each.line, each.last + 1)}
@@ -218,15 +218,13 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
 
     None if too few do to tell.
     """
-    best, most, count = None, 0.0, 0
-    pairs = ((one, other) for one in known for other in known)
-    for relation in chain(_alone(each, known), _paired(each, pairs)):
+    best, most = None, 0.0
+    for relation in chain(_alone(each, known), _paired(each, known, known)):
         made = relation.made
         agrees = _agrees(each, made)
-        own = 0.0 if _are_many(~agrees) else _bits(each, made, agrees)
+        own = _bits(each, made, agrees) if agrees.sum() >= _least(agrees.size) else 0.0
         if agrees.all() and own:
             return relation if own >= ENOUGH else None
-        count += 1
         if own > most:
             best, most = relation, own
     if best is None:
@@ -235,7 +233,8 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
     misprints = [_is_misprinted(each, best.made, place) for place in wrong]
     if best.says.endswith(SAME) or (each.is_column and not all(misprints)):
         return None  # matrices that are nearly the same may both be right
-    return best if most + MISPRINTED * sum(misprints) >= ENOUGH + math.log2(count) else None
+    among = math.log2((1 + len(known)) * len(ROOTS))
+    return best if most + MISPRINTED * sum(misprints) >= ENOUGH + among else None
 
 
 def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
@@ -246,24 +245,36 @@ def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
                 yield from _in_shape(Relation(says, (one,), make), one.values.shape[0], each)
 
 
-def _paired(each: Shown, pairs: Iterable[tuple[Shown, Shown]]) -> Iterator[Relation]:
-    """Yield the products and sums of two matrices that may have the shape of one."""
-    size = each.values.shape[1]
-    for one, other in pairs:
-        (rows, width), (height, columns) = one.values.shape, other.values.shape
-        if each.is_column or one.is_column or other.is_column:
-            continue
-        if width == height and columns == size:
-            yield from _in_shape(Relation("the product of", (one, other), matmul), rows, each)
-        if width == columns and height == size:
-            says = "the product, transposed, of"
-            yield from _in_shape(Relation(says, (one, other), _by_transposed), rows, each)
-        if (rows, width) == (height, columns) == each.values.shape and one is not other:
-            yield Relation("the sum of", (one, other), add)
+def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iterator[Relation]:
+    """Yield the products and sums of two matrices that agree with one in nearly all entries."""
+    groups: dict[tuple[int, ...], list[Shown]] = {}
+    for other in others:
+        groups.setdefault(other.values.shape, []).extend([] if other.is_column else [other])
+    size, columns = each.values.shape[1], [one for one in ones if not one.is_column]
+    for one, group in product(columns, filter(None, groups.values())):
+        (rows, width), (height, count) = one.values.shape, group[0].values.shape
+        kinds = (
+            ("the product of", matmul, width == height and count == size),
+            ("the product, transposed, of", _by_transposed, width == count and height == size),
+            ("the sum of", add, (rows, width) == (height, count) == each.values.shape),
+        )
+        for says, make, fits in kinds if len(each.values) in (1, rows) else ():
+            if fits:
+                every = make(one.range, _stacked(group))  # (matrices of the group, rows, columns)
+                near = _agrees(each, every).reshape(len(group), -1, each.values.size).sum(axis=-1)
+                is_near = (near >= _least(each.values.size)).any(axis=-1)
+                for other in compress(group, is_near):
+                    if make is not add or other is not one:
+                        yield from _in_shape(Relation(says, (one, other), make), rows, each)
+
+
+def _stacked(group: Sequence[Shown]) -> Interval:
+    ends = zip(*(ends_of(each.range) for each in group), strict=True)
+    return Interval(*map(np.stack, ends))
 
 
 def _by_transposed(one: Interval, other: Interval) -> Interval:
-    made: Interval = one @ other.transpose()
+    made: Interval = one @ other.each(lambda end: np.swapaxes(end, -1, -2))
     return made
 
 

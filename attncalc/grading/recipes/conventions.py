@@ -5,7 +5,6 @@ another convention is that of the same problem with another setting.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -54,20 +53,11 @@ def otherwise(problem: Problem) -> Iterator[Otherwise]:
         return
     for code, says, fields in _changes(problem):
         try:
-            changed = _with_fields(problem, fields)
+            changed = problem.with_fields(fields)
             with np.errstate(all="ignore"):
                 yield Otherwise(code, says, worked_out(changed))
         except AttncalcError:  # impossible: weights do not fit in place of others
             continue
-
-
-def _with_fields(problem: Problem, fields: Mapping[str, Any]) -> Problem:
-    """Return the problem with other fields, all changed at once since they depend on each other."""
-    changed = replace(problem, **{k: v for k, v in fields.items() if "." not in k})
-    for name, value in fields.items():
-        if "." in name:
-            changed = changed.with_field(name, value)
-    return changed
 
 
 def worked_out(problem: Problem) -> Mapping[str, Matrix]:
