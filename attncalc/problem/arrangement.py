@@ -16,12 +16,12 @@ from attncalc.base.errors import AttncalcError, InputError
 from attncalc.base.typed import as_written
 from attncalc.equations.operation import Shape
 from attncalc.equations.operations.angles import RopeScaling
-from attncalc.problem.attention.declared import NONE, AttentionFields
+from attncalc.problem.attention.declared import NONE
 from attncalc.problem.attention.placed import ATTENTION, is_there
 from attncalc.problem.attention.rope_scaling import scaling_as_typed
 from attncalc.problem.calculation import Calculation, Placed, Stream
 from attncalc.problem.feed_forward import FEED_FORWARD
-from attncalc.problem.field import IMAGE, LAYERS, Setting, declared
+from attncalc.problem.field import IMAGE, LAYERS
 from attncalc.problem.fields import (
     ALONE,
     DECODER,
@@ -31,14 +31,6 @@ from attncalc.problem.fields import (
     SETTINGS,
     TOKENS,
     VIT,
-    EmbeddingFields,
-    FeedForwardFields,
-    HeadFields,
-    LatentFields,
-    LayerFields,
-    NormalisationFields,
-    PatchFields,
-    ResidualFields,
     role_of,
 )
 from attncalc.problem.normalisation import NORMALISATION
@@ -201,18 +193,6 @@ OF_ALL = (
     *("backward", "target_ids", "step", "equations"),
 )
 """Settings of the entire problem, with any parts; gradients check their own."""
-NEEDED = {
-    AttentionFields: "an attention (W_Q, W_K and W_V)",
-    EmbeddingFields: "ids and W_E",
-    FeedForwardFields: "a feed-forward part (W_1 and W_2)",
-    HeadFields: "a head (W_out)",
-    LatentFields: "a latent attention (W_DKV and W_KR)",
-    LayerFields: "a layer of an encoder or a decoder",
-    NormalisationFields: "a normalization",
-    PatchFields: "an image",
-    ResidualFields: "a layer with an attention or a feed-forward part",
-}
-"""The fields that the settings of each owner require."""
 
 
 def refuse_unread(problem: Outer, parts: Sequence[Placed]) -> None:
@@ -249,7 +229,7 @@ def _check(problem: Outer, prefix: str, said: dict[str, Any], parts: Sequence[Pl
         what = f"layer {prefix.rstrip('.')}" if prefix else f"this {IN_WORDS[problem.block]}"
         raise InputError(
             f"{prefix}{name} is {_as_typed(value)}, but {what} does not use it: it needs "
-            f"{_needs(name)}"
+            f"{SETTINGS[name].needs}"
         )
 
 
@@ -262,13 +242,6 @@ def _read_by(placed: Placed) -> Iterator[str]:
         yield from ("residual", "parallel")
     if placed.part in (ATTENTION, FEED_FORWARD, NORMALISATION):
         yield "norm"
-
-
-def _needs(name: str) -> str:
-    """Return the requirements of a setting."""
-    return SETTINGS[name].needs or next(
-        needed for owner, needed in NEEDED.items() if name in declared(owner, Setting)
-    )
 
 
 def _as_typed(value: Any) -> str:

@@ -77,16 +77,14 @@ def _check(placed: Placed, tokens: Stream) -> None:
 def _check_presence(placed: Placed) -> None:
     fields = placed.fields
     there = fields.those_given(*GIVEN)
-    needed = ("W_1", "W_2", *(("W_3",) if fields.b_3 is not None else ()))
-    for name in needed:
-        if getattr(fields, name) is None:
-            other = "b_3" if name == "W_3" else there[0]
-            raise placed.fault(InputError, f"{placed.named(other)} is given, and no {name}")
-    for name in fields.those_given(*_OF_EXPERTS[1:]) if fields.W_router is None else ():
-        raise placed.fault(InputError, f"{placed.named(name)} is given, and no W_router")
+    for name in ("W_1", "W_2"):
+        placed.check_given(name, placed.named(there[0]))
+    if fields.b_3 is not None:
+        placed.check_given("W_3", placed.named("b_3"))
+    for name in fields.those_given(*_OF_EXPERTS[1:]):
+        placed.check_given("W_router", placed.named(name))
     for name in ("W_s1", "W_s2") if fields.those_given(*_OF_EXPERTS[3:]) else ():
-        if getattr(fields, name) is None:
-            raise placed.fault(InputError, f"a shared expert is given, and no {name}")
+        placed.check_given(name, "a shared expert")
     if fields.activation in GATED and fields.W_3 is None:
         raise placed.fault(InputError, f"activation {fields.activation} needs a gate, W_3")
 

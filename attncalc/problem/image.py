@@ -93,12 +93,9 @@ def _built(placed: Placed, streams: Streams) -> Built:
     width = max(cut.channels, 1) * p * q
     steps = [Step("patches", TITLES["patches"], Patches((p, q)), ("image",))]
     if fields.E is not None or fields.b_E is not None:
-        if fields.E is None:
-            raise placed.fault(InputError, "b_E is given, and no E")
+        placed.check_given("E", "b_E")
         patches = Stream("patches", cut.patches, width)
-        placed.check_product(patches, "E", ", one for each number of a patch")
-        if fields.b_E is not None:
-            placed.check_bias("b_E", "E")
+        placed.check_projection(patches, "E", "b_E", ", one for each number of a patch")
         inputs = ("patches", *fields.those_given("E", "b_E"))
         steps.append(Step(placed.gives, "tokens", Project(), inputs))
         width = fields.width_of("E")

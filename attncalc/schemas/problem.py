@@ -10,16 +10,14 @@ from typing import Any
 from attncalc.problem.attention.declared import AttentionFields, even, read_scale
 from attncalc.problem.attention.rope_scaling import NEEDS, UNSCALED, read_rope_scaling
 from attncalc.problem.field import (
+    AtLeast,
     MatrixField,
     OneOf,
     OrNone,
     Setting,
     Whole,
-    from_one,
     names,
-    not_negative,
     number,
-    positive,
     sides,
     yes_or_no,
 )
@@ -55,9 +53,6 @@ NUMBER_TEXT, UNSIGNED_TEXT = rf"^\s*{_NUMBER}\s*$", rf"^\s*(?![−–-]){_NUMBER
 _FACTOR: Schema = shared("number")
 _READERS: Mapping[Callable[[Any], Any], Schema] = {
     number: _FACTOR,
-    positive: either({"type": "number", "exclusiveMinimum": 0}, shared("unsignedText")),
-    not_negative: either({"type": "number", "minimum": 0}, shared("unsignedText")),
-    from_one: either({"type": "number", "minimum": 1}, shared("unsignedText")),
     yes_or_no: YES_NO,
     names: either(TEXT, listed(TEXT, minItems=1)),
     even: {"type": "integer", "minimum": 2, "multipleOf": 2},
@@ -90,19 +85,23 @@ _ENTRIES = {
 def of_setting(setting: Setting) -> Schema:
     """Return the schema of a setting's value."""
     return {
-        **_of_reader(setting.read),
+        **of_reader(setting.read),
         "description": setting.says,
         **({} if setting.default is None else {"default": _plain(setting.default)}),
     }
 
 
-def _of_reader(read: Callable[[Any], Any]) -> Schema:
+def of_reader(read: Callable[[Any], Any]) -> Schema:
+    """Return the schema of the values that a setting's reader accepts."""
     if isinstance(read, OrNone):
-        return _of_reader(read.read)
+        return of_reader(read.read)
     if isinstance(read, OneOf):
         return {"enum": list(read.values)}
     if isinstance(read, Whole):
         return {"type": "integer", "minimum": read.low, "maximum": read.high}
+    if isinstance(read, AtLeast):
+        lowest = {"exclusiveMinimum" if read.is_above else "minimum": read.low}
+        return either({"type": "number", **lowest}, shared("unsignedText"))
     return _READERS[read]
 
 
