@@ -53,9 +53,12 @@ def arranged(problem: Outer) -> Calculation:
     # before gradients: their shapes are those of every given matrix, also of one nothing reads
     others = [name for name in problem.names if name not in (*arriving, *replaced)]
     _refuse_not_read(problem, parts, others)
-    calculation = _with_gradients(problem, parts)
-    _refuse_not_read(problem, calculation, arriving)
-    return calculation
+    if problem.backward:
+        from attncalc.problem.gradients.way_back import with_gradients  # here, for few go back
+
+        parts = with_gradients(problem, parts)
+    _refuse_not_read(problem, parts, arriving)
+    return parts
 
 
 def _refuse_not_read(problem: Outer, calculation: Calculation, names: Sequence[str]) -> None:
@@ -118,14 +121,6 @@ def _of_weights(problem: Outer, name: str, shape: Shape) -> Placed:
 
 WEIGHTS = ATTENTION._replace(settings=lambda placed: ())
 """An attention whose weights an equation defines: it reads no setting."""
-
-
-def _with_gradients(problem: Outer, calculation: Calculation) -> Calculation:
-    if not problem.backward:
-        return calculation
-    from attncalc.problem.gradients.way_back import with_gradients  # here, for few go back
-
-    return with_gradients(problem, calculation)
 
 
 def _refuse_those_of_layers(problem: Outer) -> None:

@@ -50,7 +50,7 @@ from attncalc.problem.calculation import Built, Calculation
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.layers import STEP_TITLES
 from attncalc.problem.scope import Outer
-from attncalc.problem.step import Axis, Plan, Role, Step
+from attncalc.problem.step import Axis, Plan, Role, Step, shapes_of
 
 
 @cache
@@ -352,20 +352,19 @@ def _axes_of_given(name: str) -> tuple[Axis, Axis]:
 
 def lines_of(problem: Outer, calculation: Calculation) -> Iterator[str]:
     """Yield each step as an equation of a problem, gradients excepted; or raise UnstatedError."""
-    shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
     parts = calculation.parts[:-1] if problem.backward else calculation.parts
     forward = {step.name for part in parts for step in part.plan}
-    for step in (each for each in calculation.steps if each.name in forward):
+    steps = tuple(each for each in calculation.steps if each.name in forward)
+    shapes = shapes_of(steps, problem.given)
+    for step in steps:
         own = [shapes[name] for name in step.inputs]
-        shapes[step.name] = step.operation.shape(*own)
-        if is_grouped(own) and not _is_grouped_in_itself(step, own):
+        if (
+            is_grouped(own)
+            and not isinstance(step.operation, Own)
+            and not step.operation.statement(*own).name.startswith("Grouped")
+        ):
             raise UnstatedError(step.name)
         yield f"{line_of(step, shapes)}  # {step.title}"
-
-
-def _is_grouped_in_itself(step: Step, shapes: Sequence[Shape]) -> bool:
-    own = isinstance(step.operation, Own)
-    return own or step.operation.statement(*shapes).name.startswith("Grouped")
 
 
 def line_of(step: Step, shapes: Mapping[str, Shape]) -> str:

@@ -26,7 +26,7 @@ from attncalc.problem.gradients.naming import gradient_name, part_name, title_of
 from attncalc.problem.gradients.starting import LOSS, Start, started
 from attncalc.problem.scope import Scope
 from attncalc.problem.standing import Standing
-from attncalc.problem.step import Axis, Plan, Step
+from attncalc.problem.step import Axis, Plan, Step, shapes_of
 
 NO_GRADIENT = ("marks", "arriving", "ids", "frequencies")
 """Roles of given matrices that have no gradient."""
@@ -45,9 +45,7 @@ class _Use(NamedTuple):
 def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
     """Return a calculation followed by the gradients of all given matrices."""
     _refuse_long(problem, calculation)
-    shapes: dict[str, Shape] = {name: each.shape for name, each in problem.given.items()}
-    for step in calculation.steps:
-        shapes[step.name] = step.operation.shape(*(shapes[name] for name in step.inputs))
+    shapes = shapes_of(calculation.steps, problem.given)
     start = started(problem, calculation, shapes)
     back = _WayBack(problem, calculation.steps, shapes, start)
     steps, says = [*start.steps, *back.steps()], start.says
