@@ -14,12 +14,7 @@ from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.beforehand import say_of_marking
 from attncalc.cli.commands.dumps import are_dumps, check_dumps
-from attncalc.cli.commands.marking import (
-    rules_from,
-    shown_from,
-    unforeseen,
-    with_known_steps,
-)
+from attncalc.cli.commands.marking import rules_from, shown_from, unforeseen, with_known_steps
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.screens import tables_of, written
 from attncalc.cli.progress import counted
@@ -126,7 +121,9 @@ def _read_ahead(
     """Return the key, what was read ahead, the rules, and whether it is one answer."""
     answers, rules = flags["answers"], rules_from(flags)
     if flags["dump"]:
-        key, dump, rules = _dump(problem, answers, rules)
+        if len(answers) != 1 or answers[0] == "-":
+            raise InputError("--dump takes one file of tensors, .npz or .safetensors")
+        key, dump, rules = keyed_dump(problem, read_dump(Path(answers[0])), answers[0], rules)
         return key, [(answers[0], dump)], with_known_steps(rules, flags, key), True
     places = _places(answers)
     alone, key = places is None, key_of(problem, rules)
@@ -136,13 +133,6 @@ def _read_ahead(
             for each in places or answers
         ]
     return key, read, with_known_steps(rules, flags, key), alone
-
-
-def _dump(problem: Problem, answers: Sequence[str], rules: Rules) -> tuple[Key, Answer, Rules]:
-    """Return the key for the tensors of a program, the steps that they are, and the rules."""
-    if len(answers) != 1 or answers[0] == "-":
-        raise InputError("--dump takes one file of tensors, .npz or .safetensors")
-    return keyed_dump(problem, read_dump(Path(answers[0])), answers[0], rules)
 
 
 def _form(form: str | None, page: Target) -> str:
@@ -197,14 +187,11 @@ def _reading(read: Sequence[Answer | str], form: str | None, page: Target) -> Ou
 
     as_json = form == "json" or (page.place is not None and page.place.suffix == ".json")
     if not as_json:
-        return output(page, "\n".join(_told(each, reading_in_text) for each in read))
+        texts = (each if isinstance(each, str) else reading_in_text(each) for each in read)
+        return output(page, "\n".join(texts))
     if len(read) != 1 or isinstance(read[0], str):
         raise InputError("--reading as JSON takes one answer: give one file")
     return output(page, reading_as_json(read[0]))
-
-
-def _told(answer: Answer | str, tell: Callable[[Answer], str]) -> str:
-    return answer if isinstance(answer, str) else tell(answer)
 
 
 def _ahead(
@@ -328,16 +315,11 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
     from attncalc.writing.reports.json_text import marking_as_json, not_listed
 
     markings = [each.marking for each in marked if each.marking is not None]
-    counted = dict.fromkeys(not_listed(each, extent) for each in markings)
-    notes = [
-        f"the entries of {names} are counted, not listed: --full lists them"
-        for names in counted
-        if names
-    ]
-    marking = marked[0].marking if alone else None
-    if marking is None:
-        return output(page, many.as_json(marked, extent), *notes)
-    return output(page, marking_as_json(marking, extent), *notes)
+    names = filter(None, dict.fromkeys(not_listed(each, extent) for each in markings))
+    notes = [f"the entries of {each} are counted, not listed: --full lists them" for each in names]
+    one = marked[0].marking if alone else None
+    text = many.as_json(marked, extent) if one is None else marking_as_json(one, extent)
+    return output(page, text, *notes)
 
 
 def _with_scans(document: Document, answer: Scanned) -> Document:

@@ -99,15 +99,20 @@ class _Done(NamedTuple):
 
 def check_class(flags: Mapping[str, Any]) -> int:
     """Mark a class, write the requested output, and return the exit code."""
-    page, table = _page(flags), target_of("--csv", flags["sheet"])
+    page, table = target_of("--out", flags["out"]), target_of("--csv", flags["sheet"])
+    if page.place is not None:
+        page = Target(page.place, is_folder=True)
     overview, due = _target_of_overview(flags["overview"]), due_date(flags["due"])
     wants_table = flags["sheet"] is not None
     _check_flags(flags, page, table)
     shown = shown_from(flags)
     check_targets(page, table, *overview)
     given = read_set(Path(flags["file"]))
-    samples = keys_of_one_student(given, rules_from(flags))
-    way = _Way(_rules(flags, samples), shown, _form(flags, page), flags["anonymous"])
+    rules = rules_from(flags)
+    samples = keys_of_one_student(given, rules)
+    rules = with_known_steps(rules, flags, *samples)
+    form = (flags["format"] if page.place is not None else None) or "markdown"
+    way = _Way(rules, shown, form, flags["anonymous"])
     paired, unpaired = pairs(given, flags["answers"])
     _remember(given, paired, unpaired)
     late = {(each.student, each.problem) for each in paired if is_late(each.place, due)}
@@ -126,8 +131,9 @@ def check_class(flags: Mapping[str, Any]) -> int:
     if flags["anonymous"]:
         entries.sort(key=lambda each: each.student)  # the order of the list would name them
         strays = [Stray(HIDDEN, "its name may identify a student", each.what) for each in strays]
+    steps = list(dict.fromkeys(name for key in samples for name in key.steps))
     lines = list(
-        class_rows.as_csv(entries, strays, _steps(samples), shown.in_cell)
+        class_rows.as_csv(entries, strays, steps, shown.in_cell)
         if book is None
         else _gradebook(book, entries, given, shown)
     )
@@ -204,11 +210,6 @@ def _overview(document: Document, target: Target) -> Output:
     return output(target, written(document, "html" if is_html else "markdown", target))
 
 
-def _page(flags: Mapping[str, Any]) -> Target:
-    target = target_of("--out", flags["out"])
-    return target if target.place is None else Target(target.place, is_folder=True)
-
-
 def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
     if flags["reading"]:
         raise InputError("--reading requires one problem: give it instead of the set")
@@ -227,21 +228,9 @@ def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
         raise InputError(f"{form}: choose a folder for the pages of a class, as -o marked/")
 
 
-def _form(flags: Mapping[str, Any], page: Target) -> str:
-    return (flags["format"] if page.place is not None else None) or "markdown"
-
-
-def _rules(flags: Mapping[str, Any], samples: Sequence[Key]) -> Rules:
-    return with_known_steps(rules_from(flags), flags, *samples)
-
-
 def _of(key: Key, rules: Rules) -> Rules:
     """Return the rules for one problem: each of several has its own steps."""
     return rules if rules.asked is None else rules_of_one(rules, key)
-
-
-def _steps(samples: Sequence[Key]) -> list[str]:
-    return list(dict.fromkeys(name for key in samples for name in key.steps))
 
 
 def _remember(given: ClassSet, paired: Sequence[Paired], unpaired: Sequence[Unpaired]) -> None:

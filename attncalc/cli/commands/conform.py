@@ -13,14 +13,7 @@ from attncalc.base.sources import remember
 from attncalc.base.text import in_json
 from attncalc.cli.commands.screens import written
 from attncalc.cli.progress import reporting
-from attncalc.cli.targets import (
-    Output,
-    Target,
-    check_targets,
-    deliver,
-    output,
-    target_of,
-)
+from attncalc.cli.targets import Output, Target, check_targets, deliver, output, target_of
 from attncalc.conforming.adapters import BACKENDS as ADAPTERS
 from attncalc.conforming.case import VERSION, Case, suite
 from attncalc.conforming.reference import expected
@@ -75,14 +68,8 @@ def _form(target: Target) -> str:
 
 
 def _cases(flags: Mapping[str, Any]) -> list[Case]:
-    cases = list(
-        suite(
-            flags["seed"],
-            alignment=flags["alignment"],
-            dtype=flags["dtype"],
-            quick=flags["quick"],
-        )
-    )
+    own = {name: flags[name] for name in ("alignment", "dtype", "quick")}
+    cases = list(suite(flags["seed"], **own))
     if flags["only"]:
         features = dict.fromkeys(each.feature for each in cases)
         wanted = [each.strip() for each in flags["only"].split(",")]
@@ -134,7 +121,7 @@ def _write(flags: Mapping[str, Any], cases: Sequence[Case]) -> None:
         held = io.BytesIO()
         np.savez(held, **dict(_arrays(case)))
         files[folder / name] = held.getvalue()
-        named = {n: _plain(v) for n, v in case.call.items()}
+        named = {n: "array" if isinstance(v, np.ndarray) else v for n, v in case.call.items()}
         index.append({"file": name, "feature": case.feature, "case": case.name,
                       "dtype": case.dtype, "arguments": named})  # fmt: skip
     held_index = {"suite": VERSION, "causal_alignment": flags["alignment"], "cases": index}
@@ -156,7 +143,3 @@ def _arrays(case: Case) -> Iterator[tuple[str, Any]]:
     for name, matrix in right.values.items():
         yield name, matrix
         yield f"{name}_bound", right.bounds[name]
-
-
-def _plain(value: Any) -> Any:
-    return "array" if isinstance(value, np.ndarray) else value

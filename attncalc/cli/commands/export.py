@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def export(flags: Mapping[str, Any]) -> None:
     course = course_of(key, with_known_steps(rules, flags, key), points)
     check_targets(target)  # again, since inputs are known now
     _refuse_another_ending(target, system)
-    deliver(WRITERS[system](key, course, target))
+    deliver(_exported(system, key, course, target))
 
 
 def _target(out: str | None, system: str) -> Target:
@@ -98,43 +99,18 @@ def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
             raise InputError(f"{flag}: Moodle marks each entry alone, and counts it as 1")
 
 
-def _gradescope(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.gradescope import autograder, of_one
-
-    made = autograder(of_one(key.problem), course, key.problem.language)
-    return output(target, made.content, *made.notes)
-
-
-def _moodle(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.moodle import NOTE, cloze
-
-    return output(target, cloze(key, course), NOTE)
-
-
-def _prairielearn(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.prairielearn import NOTES, question
-
-    assert target.place is not None
-    files = question(key, course)
-    return Output(target, {target.place / Path(name): each for name, each in files.items()}, NOTES)
-
-
-def _numbas(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.numbas import NOTE, exam, question
-
-    return output(target, exam(heading(key.problem), [question([(key, course)])]), NOTE)
-
-
-def _stack(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.stack import NOTE, exported
-
-    return output(target, exported(key, course), NOTE)
-
-
-WRITERS = {
-    "gradescope": _gradescope,
-    "moodle": _moodle,
-    "prairielearn": _prairielearn,
-    "numbas": _numbas,
-    "stack": _stack,
-}
+def _exported(system: str, key: Key, course: Course, target: Target) -> Output:
+    module: Any = import_module(f"attncalc.exporting.{system}")  # this one alone: some load slowly
+    if system == "gradescope":
+        made = module.autograder(module.of_one(key.problem), course, key.problem.language)
+        return output(target, made.content, *made.notes)
+    if system == "prairielearn":
+        assert target.place is not None
+        made = module.question(key, course)
+        files = {target.place / Path(name): each for name, each in made.items()}
+        return Output(target, files, module.NOTES)
+    if system == "numbas":
+        made = module.exam(heading(key.problem), [module.question([(key, course)])])
+    else:
+        made = module.cloze(key, course) if system == "moodle" else module.exported(key, course)
+    return output(target, made, module.NOTE)

@@ -14,7 +14,7 @@ from attncalc.cli.commands.calculate import show_page
 from attncalc.cli.commands.generate import generate, refuse_alone
 from attncalc.cli.commands.models import check_one_input, ignored_from, opened_from
 from attncalc.cli.commands.pages import form_from
-from attncalc.cli.commands.refusals import refuse
+from attncalc.cli.commands.refusals import as_flags, refuse
 from attncalc.cli.commands.studies import picture_of_study, show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import check_targets, deliver, output, target_of
@@ -47,9 +47,8 @@ def open_model(flags: Flags) -> None:
     refuse_alone(flags)
     flags = {**flags, "layer": _layer(flags["layer"])}
     _check_flags(flags)
-    for switch in ("fractions", "mixed", "explain", "practice"):
-        flags = {**flags, switch: False}
-    flags = {**flags, "entry": None}
+    unused = dict.fromkeys(("fractions", "mixed", "explain", "practice"), False)
+    flags = {**flags, **unused, "entry": None}
     if flags["layer"] == ALL or _inside(flags):
         _show_all(flags)
         return
@@ -59,8 +58,10 @@ def open_model(flags: Flags) -> None:
     is_drawn = flags["out"] is not None and Path(flags["out"]).suffix.lower() in PICTURES
     if is_drawn:
         check_targets(target_of("--out", flags["out"]))
-    else:
-        _check_head_in(form_from(flags).name, flags)
+    elif (form := form_from(flags).name) not in PAGES and flags["head"] is not None:
+        raise InputError(
+            f"{form} contains all heads: --head is for {', '.join(PAGES)} and pictures of the map"
+        )
     problem = _problem(_opened(flags), flags)
     _check_head(problem, flags["head"])
     if is_drawn:
@@ -97,10 +98,8 @@ def _check_flags(flags: Flags) -> None:
     check_one_input(flags)
     _check_layer(flags)
     if flags["decimals"] is not None:
-        try:
+        with as_flags():
             read_setting("decimals", flags["decimals"])
-        except InputError as error:  # its text starts with the name
-            raise InputError(f"--{error}") from None
 
 
 def _layer(given: str | None) -> int | str | None:
@@ -139,20 +138,10 @@ def _check_all(flags: Flags) -> None:
         raise InputError(f"{inside[0]} and {inside[1]} together: give one of them")
     why = "{} is for one layer: choose it, as --layer 0"
     refuse(flags, ("head", "work", "blank", "standalone"), why)
-    for name, of in (("at", "--lens, --ablate and --patch"), ("only", "steps")):
-        takes = {
-            "at": not inside or "--rollout" in inside,
-            "only": flags["lens"] or flags["rollout"],
-        }
-        if flags[name] is not None and takes[name]:
-            raise InputError(f"--{name} is for {of}: omit it")
-
-
-def _check_head_in(form: str, flags: Flags) -> None:
-    if flags["head"] is not None and form not in PAGES:
-        raise InputError(
-            f"{form} contains all heads: --head is for {', '.join(PAGES)} and pictures of the map"
-        )
+    if flags["at"] is not None and (not inside or flags["rollout"]):
+        raise InputError("--at is for --lens, --ablate and --patch: omit it")
+    if flags["only"] is not None and (flags["lens"] or flags["rollout"]):
+        raise InputError("--only is for steps: omit it")
 
 
 def _check_head(problem: Problem, head: int | None) -> None:

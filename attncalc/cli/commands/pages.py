@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.base.errors import InputError, OutputError
 from attncalc.base.latex_text import LETTER, on_foreign
-from attncalc.base.typed import quoted
-from attncalc.cli.commands.screens import table_of
+from attncalc.cli.commands.screens import form_by_ending, table_of
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import Output, Target, check_targets, output, target_or_folder
 from attncalc.writing.files import Content, is_straight
-from attncalc.writing.forms import FORMS, form_of
+from attncalc.writing.forms import FORMS
 from attncalc.writing.page import Page
 
 if TYPE_CHECKING:  # it loads matplotlib
@@ -76,14 +75,7 @@ def _implied_form(target: Target, flags: Mapping[str, Any]) -> str:
         return "latex" if flags["standalone"] else "table"
     if place.suffix.lower() == PDF:
         return "pdf"
-    form = form_of(place.suffix)
-    if form is None:
-        endings = [*(endings[0] for endings in FORMS.values()), PDF]
-        raise OutputError(
-            f"{place}: {quoted(place.suffix)} is not an output format: end the name in "
-            f"{', '.join(endings[:-1])} or {endings[-1]}, or pass --format"
-        )
-    return form
+    return form_by_ending(place, place.suffix, [*(each[0] for each in FORMS.values()), PDF])
 
 
 def _check_form(form: Form, flags: Mapping[str, Any]) -> None:

@@ -41,12 +41,15 @@ def plot(flags: Mapping[str, Any]) -> None:
         size = read_size(flags["size"])
         look = Look(flags["kind"], flags["every_line"], flags["values"], flags["dark"], size)
     if flags["of"] is not None:
-        _check_gradient(flags)
+        refuse(flags, ("head", "explain"), "--of and {} together: --of draws all of a gradient")
         flags = {**flags, "backward": True}
     problem = problem_from(flags, fallback="self")
     check_targets(target, STDOUT)  # again, since inputs are known now
     if flags["of"] is not None:
-        _deliver(target, _gradient_drawn(problem, flags, form, look), "")
+        solution = solve(problem)
+        with as_flags():
+            picture = render_gradient(solution, flags["of"], form, look)
+        _deliver(target, picture, "")
         return
     if not problem.attentions:
         raise InputError(NO_ATTENTION)
@@ -57,18 +60,6 @@ def plot(flags: Mapping[str, Any]) -> None:
     with as_flags():
         picture = render(solution, form, chosen_heads(solution, flags["head"]), look)
     _deliver(target, picture, _explained(solution) if flags["explain"] else "")
-
-
-def _gradient_drawn(problem: Problem, flags: Mapping[str, Any], form: str, look: Look) -> Picture:
-    """Return the heatmap of a gradient."""
-    solution = solve(problem)
-    with as_flags():
-        return render_gradient(solution, flags["of"], form, look)
-
-
-def _check_gradient(flags: Mapping[str, Any]) -> None:
-    """Refuse flags that do not apply to a picture of a gradient."""
-    refuse(flags, ("head", "explain"), "--of and {} together: --of draws all of a gradient")
 
 
 def _deliver(target: Target, picture: Picture, text: str) -> None:

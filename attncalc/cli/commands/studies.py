@@ -1,19 +1,18 @@
 """Common functions of the commands of studies: target and form."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncalc.base.errors import InputError, OutputError
-from attncalc.base.typed import quoted
+from attncalc.base.errors import InputError
 from attncalc.cli.commands.refusals import as_flags
-from attncalc.cli.commands.screens import table_of, written
+from attncalc.cli.commands.screens import form_by_ending, table_of, written
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
-from attncalc.writing.forms import FORMS, form_of
+from attncalc.writing.forms import FORMS
 from attncalc.writing.studies.forms import Forms
 
 Flags = Mapping[str, Any]
 PICTURES = (".png", ".svg", ".pdf")
+ENDINGS = (*PICTURES, *(each[0] for each in FORMS.values()))
 
 
 class Wanted(NamedTuple):
@@ -32,7 +31,7 @@ def wanted_from(flags: Flags) -> Wanted:
         if flags["format"]:
             raise InputError(f"--format {flags['format']} and {ending} together: give one of them")
     else:
-        form = flags["format"] or _implied(target.place, ending)
+        form = flags["format"] or form_by_ending(target.place, ending, ENDINGS)
         given = [f"--{name}" for name in ("dark", "size") if flags.get(name)]
         if given:
             raise InputError(
@@ -42,19 +41,6 @@ def wanted_from(flags: Flags) -> Wanted:
         raise InputError("npz is binary: pass a file, as -o study.npz")
     check_targets(target)
     return Wanted(form, target)
-
-
-def _implied(place: Path | None, ending: str) -> str:
-    if not ending:
-        return "table"
-    form = form_of(ending)
-    if form is None:
-        endings = [*PICTURES, *(endings[0] for endings in FORMS.values())]
-        raise OutputError(
-            f"{place}: {quoted(ending)} is not an output format: end the name in "
-            f"{', '.join(endings[:-1])} or {endings[-1]}, or pass --format"
-        )
-    return form
 
 
 def show(shown: Forms, wanted: Wanted, flags: Flags, *more: Output) -> None:
