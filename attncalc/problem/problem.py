@@ -388,16 +388,10 @@ class Problem(Outer):
         """Return the number of tokens of a source; with a class token one more."""
         if source == "X2" and self.X2 is None:  # a decoder without an encoder attends to its own
             source = "X1"
-        if source in ("X", "X1"):
-            behind = int(self.class_token is not None)
-            return behind + (
-                self._count_made if source == self.made_tokens else super().tokens_of(source)
-            )
-        return super().tokens_of(source)
-
-    @property
-    def _count_made(self) -> int:
-        return cut_of(self).patches if self.ids is None else int(self.ids.size)
+        behind = int(self.class_token is not None and source in ("X", "X1"))
+        if source != self.made_tokens:
+            return behind + super().tokens_of(source)
+        return behind + (cut_of(self).patches if self.ids is None else int(self.ids.size))
 
     def named(self, names: Sequence[str], size: int) -> tuple[str, ...]:
         """Return the names of so many tokens: of all, or of those after the class token."""
@@ -709,7 +703,7 @@ def _inner_field(
     if is_side and name not in Attention.__dataclass_fields__:
         raise InputError(f"{flat}: {name} is not a field of an attention")
     if name in NESTED or value is None:
-        return None if value is None else value
+        return value
     return read_setting(flat, value) if name in SETTINGS else problem._read(flat, value, typed)
 
 

@@ -186,12 +186,11 @@ def sample(name: str) -> Sample:
     >>> sample("cross").kind
     'cross'
     """
-    for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS):
-        if each.name == name:
-            return each
+    samples = {each.name: each for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS)}
+    if name in samples:
+        return samples[name]
     from difflib import get_close_matches
 
-    names = [each.name for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS)]
-    near = get_close_matches(name, names, 1)
-    among = f"did you mean {near[0]}? (attncalc samples lists all)" if near else ", ".join(names)
+    near = get_close_matches(name, samples, 1)
+    among = f"did you mean {near[0]}? (attncalc samples lists all)" if near else ", ".join(samples)
     raise InputError(f'no sample is called "{name}": {among}')

@@ -169,32 +169,31 @@ def _product(problem: Attention, source: str, weights: str) -> str:
 
 def _head_faults(problem: Attention) -> Iterator[str]:
     """Find matrices that cannot be split into heads."""
-    standing = problem.standing
-    heads = problem.n_heads
+    heads, asking = problem.n_heads, _widest(problem, "Q")
     if problem.is_bare("Q"):
         if heads > 1:
             yield (
-                f"heads is {heads}, and {problem.query_source} are the queries themselves (no "
+                f"heads is {heads}, and {asking} are the queries themselves (no "
                 "W_Q), which have one head: give W_Q, or leave out heads"
             )
-        else:
-            yield from _kv_head_faults(problem)
-        return
-    (asking,) = problem.those_given("Q", "W_Q")
-    if problem.heads not in (None, heads):
+            return
+    elif problem.heads not in (None, heads):
         yield f"heads is {problem.heads}, but {asking} lists {heads} matrices"
         return
-    if getattr(problem, asking).ndim == 2 and problem.width_of(asking) % heads:
-        yield (
-            f"{asking} is {problem.size(asking)}: "
-            f"its {problem.width_of(asking)} {standing.outs} cannot be divided into {heads} heads"
-        )
+    elif getattr(problem, asking).ndim == 2 and problem.width_of(asking) % heads:
+        yield _undivided(problem, asking, heads)
         return
     yield from _kv_head_faults(problem)
 
 
+def _undivided(problem: Attention, name: str, heads: int) -> str:
+    width, outs = problem.width_of(name), problem.standing.outs
+    return (
+        f"{name} is {problem.size(name)}: its {width} {outs} cannot be divided into {heads} heads"
+    )
+
+
 def _kv_head_faults(problem: Attention) -> Iterator[str]:
-    standing = problem.standing
     asking, answering = _widest(problem, "Q"), _widest(problem, "K")
     groups, heads = problem.n_kv_heads, problem.n_heads
     if heads > 1 and problem.is_bare("K"):
@@ -209,16 +208,13 @@ def _kv_head_faults(problem: Attention) -> Iterator[str]:
     if heads == 1 and not is_one_width:
         keys_d = problem.d_k  # the matrices of the score determine their width
     if keys_d != problem.d_k or groups < 1 or (groups * problem.d_k != width and keys_d != width):
-        for_each = " for each head" if heads > 1 else ""
-        yield (
-            f"{asking} is {problem.size(asking)} and {answering} is "
-            f"{problem.size(answering)}: both need the same number of {standing.outs} "
-            f"(d_k){for_each}, for {' '.join(standing.pair('Q', 'Kᵀ'))} to exist"
-            if problem.score == DOT
-            else f"{asking} is {problem.size(asking)} and {answering} is "
-            f"{problem.size(answering)}: {problem.score} scores take keys of "
-            f"{problem.d_k} {standing.outs}{for_each}"
-        )
+        outs, for_each = problem.standing.outs, " for each head" if heads > 1 else ""
+        why = f"{problem.score} scores take keys of {problem.d_k} {outs}{for_each}"
+        if problem.score == DOT:
+            product = " ".join(problem.standing.pair("Q", "Kᵀ"))
+            why = f"both need the same number of {outs} (d_k){for_each}, for {product} to exist"
+        sizes = [f"{name} is {problem.size(name)}" for name in (asking, answering)]
+        yield f"{' and '.join(sizes)}: {why}"
     elif heads % groups:
         yield (
             f"{heads} query heads cannot share {groups} key and value heads: "
@@ -237,23 +233,17 @@ def _widest(problem: Attention, name: str) -> str:
 def value_head_faults(problem: Attention) -> Iterator[str]:
     """Find values that cannot be split into heads as keys are."""
     giving, groups = _widest(problem, "V"), problem.n_kv_heads
-    answering, standing = _widest(problem, "K"), problem.standing
-    if problem.start:
-        answering = problem.start
-        if problem.n_heads % groups:
-            yield (
-                f"{problem.n_heads} heads of {problem.start} cannot share {groups} heads of "
-                f"{giving}: the second number must divide the first"
-            )
-            return
-    if getattr(problem, giving).ndim == 3:
+    answering = problem.start or _widest(problem, "K")
+    if problem.start and problem.n_heads % groups:
+        yield (
+            f"{problem.n_heads} heads of {problem.start} cannot share {groups} heads of "
+            f"{giving}: the second number must divide the first"
+        )
+    elif getattr(problem, giving).ndim == 3:
         if getattr(problem, giving).shape[0] != groups:
             yield f"{giving} lists {len(getattr(problem, giving))} matrices, {answering} {groups}"
     elif problem.width_of(giving) % groups:
-        yield (
-            f"{giving} is {problem.size(giving)}: "
-            f"its {problem.width_of(giving)} {standing.outs} cannot be divided into {groups} heads"
-        )
+        yield _undivided(problem, giving, groups)
 
 
 def _size_faults(problem: Attention) -> Iterator[str]:

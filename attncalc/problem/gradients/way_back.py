@@ -44,7 +44,12 @@ class _Use(NamedTuple):
 
 def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
     """Return a calculation followed by the gradients of all given matrices."""
-    _refuse_long(problem, calculation)
+    scores = max((each.scores for each in calculation.attentions), default=0)
+    if scores > LARGEST_KEPT:
+        raise InputError(
+            f"backward keeps every matrix of scores and supports up to {LARGEST_KEPT:,} scores: "
+            f"this problem has {scores:,} (give fewer tokens, or leave backward out)"
+        )
     shapes = shapes_of(calculation.steps, problem.given)
     start = started(problem, calculation, shapes)
     back = _WayBack(problem, calculation.steps, shapes, start)
@@ -55,15 +60,6 @@ def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
     return calculation.followed_by(
         Built(tuple(steps), says=says), _told_with(calculation.steps, steps)
     )
-
-
-def _refuse_long(problem: Scope, calculation: Calculation) -> None:
-    scores = max((each.scores for each in calculation.attentions), default=0)
-    if scores > LARGEST_KEPT:
-        raise InputError(
-            f"backward keeps every matrix of scores and supports up to {LARGEST_KEPT:,} scores: "
-            f"this problem has {scores:,} (give fewer tokens, or leave backward out)"
-        )
 
 
 def _told_with(forward: Plan, steps: list[Step]) -> dict[str, str]:
