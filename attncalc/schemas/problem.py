@@ -80,6 +80,12 @@ _ENTRIES = {
     "scores": either(_FACTOR, {"enum": ["-inf"]}),
 }
 """The entries of matrices that are not only numbers, by role."""
+_SIDES = {name: or_none(shared("attention")) for name in NESTED if name != "layers"}
+
+
+def problem() -> Schema:
+    """Return the schema of a problem file."""
+    return {**shared("problem"), "description": "A file that attncalc reads."}
 
 
 def of_setting(setting: Setting) -> Schema:
@@ -124,8 +130,6 @@ def defined() -> dict[str, Schema]:
     """Return the definitions that the schema of a problem uses."""
     of_side = {*AttentionFields.__dataclass_fields__} - {*WHOLE}
     of_layer = {*GIVEN, *SETTINGS} - {*WHOLE}
-    side = thing("An attention of a decoder.", {}, _fields(of_side))
-    sides_of = {name: or_none(shared("attention")) for name in NESTED if name != "layers"}
     return {
         "numberText": {"type": "string", "pattern": NUMBER_TEXT, "maxLength": 400},
         "unsignedText": {"type": "string", "pattern": UNSIGNED_TEXT, "maxLength": 400},
@@ -133,8 +137,8 @@ def defined() -> dict[str, Schema]:
         "numbersMatrix": _matrix(shared("number")),
         **{f"{role}Matrix": _matrix(entry) for role, entry in _ENTRIES.items()},
         "labels": either(LIST_OF_TEXTS, {"type": "object", "additionalProperties": LIST_OF_TEXTS}),
-        "attention": side,
-        "layer": thing("A layer.", {}, {**_fields(of_layer), **sides_of}),
+        "attention": thing("An attention of a decoder.", {}, _fields(of_side)),
+        "layer": thing("A layer.", {}, {**_fields(of_layer), **_SIDES}),
         "problem": _problem(),
     }
 
@@ -160,15 +164,12 @@ def _problem() -> Schema:
         **{name: or_none(TEXT) for name in TEXTS},
         "labels": or_none({**shared("labels"), "description": "The names of the tokens."}),
         "layers": or_none(listed(shared("layer"), minItems=1)),
-        **{name: or_none(shared("attention")) for name in NESTED if name != "layers"},
+        **_SIDES,
     }
     # as the homework names them
     others = {alias: fields[name] for alias, name in ALIASES.items() if alias.islower()}
-    made = thing(
-        "An attention problem: matrices and conventions.",
-        {},
-        {**alone, **fields, **others},
-    )
+    may = {**alone, **fields, **others}
+    made = thing("An attention problem: matrices and conventions.", {}, may)
     # with equations, matrices may have other names
     own = {"required": ["equations"], "properties": {"equations": {"not": {"type": "null"}}}}
     del made["additionalProperties"]

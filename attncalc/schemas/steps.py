@@ -64,14 +64,9 @@ def _stated(setting: Setting) -> Schema:
 
 
 def _step() -> Schema:
-    shown = {
-        **_entries(TEXT),
-        "description": "The digits as shown; empty strings in a worksheet.",
-    }
-    values = {
-        **_entries(shared("value")),
-        "description": "Values in full precision; omitted in a worksheet.",
-    }
+    shown = {**_entries(TEXT), "description": "The digits as shown; empty strings in a worksheet."}
+    said = "Values in full precision; omitted in a worksheet."
+    values = {**_entries(shared("value")), "description": said}
     words = "name:text formula:text rows:text* columns:text* shown"
     return thing("A step.", words, "heads:place values", shown=shown, values=values)
 

@@ -119,15 +119,12 @@ class Simulation:
         small, power = scaled(self.values, 0)
         shares = [share / 100 for share in QUANTILES]
         quantiles = np.ldexp(np.quantile(small, shares, axis=0), power)
+        columns = zip(self.watched, means, stds, quantiles.T, strict=True)
         return tuple(
             Statistic(
-                each.name,
-                float(means[i]),
-                float(stds[i]),
-                float(stds[i]) / sqrt(self.count),
-                tuple(map(float, quantiles[:, i])),
+                of.name, float(m), float(s), float(s) / sqrt(self.count), tuple(map(float, q))
             )
-            for i, each in enumerate(self.watched)
+            for of, m, s, q in columns
         )
 
 
@@ -252,17 +249,9 @@ class _Run:
 
     def simulation(self, until: float | None) -> Simulation:
         """Return the draws."""
-        found = Simulation(
-            self._problem,
-            self.draws,
-            self.watched,
-            self.seed,
-            np.concatenate(self.values),
-            self.first(),
-            self.directions(),
-            np.concatenate(self.kept)[:MOST_KEPT],
-            until,
-        )
+        values, kept = np.concatenate(self.values), np.concatenate(self.kept)[:MOST_KEPT]
+        asked = self._problem, self.draws, self.watched, self.seed
+        found = Simulation(*asked, values, self.first(), self.directions(), kept, until)
         if not self.given:
             return found
         return replace(self.met.simulation(until), given=self.given, of_all=found)

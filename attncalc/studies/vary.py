@@ -57,6 +57,7 @@ MOST_CHANGES = 2
 """One makes a curve, two make a grid."""
 POINTS = 301
 """Values of a range in a picture."""
+Study = tuple[tuple[Change, ...], tuple[Watched, ...], tuple[Point, ...]]
 Found = tuple[Matrix, tuple[tuple[str, ...], ...], bool]
 
 
@@ -249,24 +250,22 @@ def vary(
     count = prod(len(change.values) for change in changes)
     each = OF_VALUE if all(map(is_batched, changes)) else OF_PROBLEM
     check_count(problem, count, each, agreed=agreed)
-    study = tuple(changes), tuple(watched)
     points = tuple(product(*(change.values for change in changes)))
+    study = tuple(changes), tuple(watched), points
     one_by_one = count <= MOST_EXACT
     if one_by_one:  # how many digits they take differs from value to value: some are estimated
         some = points[:: -(-count // ASKED)]
         costs = [cost_in_its_decimals(at_point(problem, study[0], point)) for point in some]
         one_by_one = count * (COST_OF_SOLVING + sum(costs) / len(costs)) <= COST_EXACT
     solving = _one_by_one if one_by_one else _together
-    values, digits, is_exact = solving(problem, *study, points, report)
+    values, digits, is_exact = solving(problem, study, report)
     scores = sum(each.scores for each in problem.attentions)
     sought = len(changes) == 1 and changes[0].is_smooth and 0 < scores <= MOST_SCORES
     found = changeovers(problem, changes[0]) if sought else ()
     is_order = len(changes) == 1 and changes[0].how == "permute"
     listed = [order_of(value) for (value,) in points] if is_order else []
     effects = [moved(problem, [changes[0].name], order) for order in listed]
-    return Variation(
-        problem, *study, points, values, digits, found, is_exact, sought, tuple(effects)
-    )
+    return Variation(problem, *study, values, digits, found, is_exact, sought, tuple(effects))
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -287,17 +286,13 @@ def curve(variation: Variation) -> Variation:
     else:
         finer = replace(change, values=replace(span, count=POINTS))
     points = tuple((value,) for value in finer.values)
-    values, digits, _ = _together(variation.problem, (finer,), variation.watched, points, None)
+    study = (finer,), variation.watched, points
+    values, digits, _ = _together(variation.problem, study, None)
     return replace(variation, changes=(finer,), points=points, values=values, digits=digits)
 
 
-def _one_by_one(
-    problem: Problem,
-    changes: tuple[Change, ...],
-    watched: tuple[Watched, ...],
-    points: tuple[Point, ...],
-    report: Report | None,
-) -> Found:
+def _one_by_one(problem: Problem, study: Study, report: Report | None) -> Found:
+    changes, watched, points = study
     rows, digits, is_exact = [], [], True
     for done, point in enumerate(points, start=1):
         solution = solve(at_point(problem, changes, point))
@@ -319,13 +314,8 @@ def _one_by_one(
     return np.array(rows), tuple(digits), is_exact
 
 
-def _together(
-    problem: Problem,
-    changes: tuple[Change, ...],
-    watched: tuple[Watched, ...],
-    points: tuple[Point, ...],
-    report: Report | None,
-) -> Found:
+def _together(problem: Problem, study: Study, report: Report | None) -> Found:
+    changes, watched, points = study
     parts, decimals = [], [problem.decimals] * len(points)
     for place, change in enumerate(changes):
         if change.name == "decimals":

@@ -42,10 +42,7 @@ MOST_PERMUTED = 40_000
 NO_SCALE = "none"
 UP = Context(prec=2, rounding=ROUND_UP)
 """The rounding of a bound: two digits, and never too low."""
-REPEATED = {
-    "identity": ("one-hot", "all-own"),
-    "permutation": ("one-hot",),
-}
+REPEATED = {"identity": ("one-hot", "all-own"), "permutation": ("one-hot",)}
 """Patterns that follow from another pattern."""
 
 
@@ -73,11 +70,9 @@ def _heads_alike(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Patt
             known = next((group for group in groups if one in group), None)
             if known is None:
                 groups.append({one, other})
-            elif all(
-                pair.apart.max() < NEAR
-                for pair in pairs
-                if pair.other == other and pair.one in known
-            ):  # it is near all compared heads of the group
+                continue
+            compared = (each for each in pairs if each.other == other and each.one in known)
+            if all(each.apart.max() < NEAR for each in compared):
                 known.add(other)
     for group in map(sorted, groups):
         yield attended.pattern("heads-alike", "heads", {"heads": group, "threshold": NEAR})
@@ -156,18 +151,11 @@ def masked(attended: SolvedAttention) -> Iterator[Pattern]:
     where = attended.forbidden
     if where is None or not (where.any() or attended.fields.bias is not None):
         return  # for example, the last query has no masked keys and no biases
-    open_to_all: dict[str, Any] = {
-        "causal": False,
-        "window": None,
-        # otherwise a bias by distance would change its direction without a causal mask
-        "rel_bidirectional": (
-            None if attended.fields.rel_bias is None else attended.fields.rel_both_ways
-        ),
-        "keep": None,
-        "ignore": None,
-        "bias": None,
-    }
-    free = attended.otherwise(**open_to_all)
+    fields = attended.fields
+    # otherwise a bias by distance would change its direction without a causal mask
+    both_ways = None if fields.rel_bias is None else fields.rel_both_ways
+    none = dict.fromkeys(("window", "keep", "ignore", "bias"))
+    free = attended.otherwise(causal=False, rel_bidirectional=both_ways, **none)
     if free is None:
         return
     heads = [head.weights for head in attended.heads]
