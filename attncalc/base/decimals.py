@@ -133,7 +133,6 @@ def _decimal_erf(x: Decimal) -> Decimal:
 
 
 def _decimal_cos(x: Decimal) -> Decimal:
-    """Return the cosine."""
     with localcontext() as context:
         context.prec += 10 + max(0, x.adjusted())  # x may be much larger than π / 2
         cosine = _decimal_sin(x + _decimal_pi() / 2)
@@ -158,7 +157,6 @@ def _decimal_sin(x: Decimal) -> Decimal:
 
 
 def _decimal_pi() -> Decimal:
-    """Return π."""
     return _pi_to(getcontext().prec)
 
 

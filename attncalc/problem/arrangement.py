@@ -157,7 +157,6 @@ def _tokens(problem: Outer) -> str:
 
 
 def _refuse_both(problem: Outer) -> None:
-    """Refuse tokens from two sources."""
     image = problem.those_given("image", "patch", "E", "b_E", "channels")
     if image and problem.block != VIT:
         raise InputError(

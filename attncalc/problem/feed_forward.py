@@ -90,7 +90,6 @@ def _check_presence(placed: Placed) -> None:
 
 
 def _check_choice(placed: Placed, count: int) -> None:
-    """Refuse choices that so many experts do not allow."""
     fields = placed.fields
     if count < 2 or (fields.top_k or 0) > count:
         raise placed.fault(

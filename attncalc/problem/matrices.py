@@ -88,7 +88,6 @@ def _read_text(name: str, text: str) -> Number:
 
 
 def _where(name: str, place: tuple[int, ...]) -> str:
-    """Return how messages name an entry."""
     head = f"{one_of(name)} {place[0] + 1}, " if len(place) == 3 else ""
     row = f"row {place[-2] + 1}, " if len(place) > 1 else ""
     return f"{name}, {head}{row}{'column' if row else 'entry'} {place[-1] + 1}"
@@ -154,7 +153,6 @@ def _typed(raw: Matrix, values: Matrix, kept: Matrix | None) -> Matrix | None:
 
 
 def _holds_long_whole_numbers(raw: Matrix) -> bool:
-    """Return whether there are whole numbers that float64 may not hold."""
     whole = raw.dtype.kind in "iu" and raw.dtype.itemsize == 8
     return whole and bool(raw.max() > MOST_WHOLE or raw.min() < -MOST_WHOLE)
 

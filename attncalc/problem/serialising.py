@@ -97,7 +97,6 @@ def in_json(problem: Problem) -> dict[str, Any]:
 
 
 def _in_part(problem: Problem, name: str) -> Any:
-    """Return the fields of each layer, or of an attention, as in a file."""
     given = getattr(problem, name)
     if not NESTED[name].several:
         return _of_part(problem, f"{name}.", given)

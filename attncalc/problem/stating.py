@@ -217,7 +217,6 @@ class _Resolution:
             self._axes[made.name] = made.rows, made.columns
 
     def _reads(self, name: str) -> tuple[str, ...]:
-        """Return the inputs of a step or an equation; () for given matrices."""
         line, step = self._lines.get(name), self._steps.get(name)
         return line.reads if line is not None else step.inputs if step is not None else ()
 
@@ -265,7 +264,6 @@ class _Resolution:
             yield self._step(line, own, settings)
 
     def _step(self, line: Line, own: Equation, settings: Mapping[str, Setting]) -> Step:
-        """Return the step of an equation, in place of the one with its name."""
         step = self._steps.get(line.name)
         computed = {each.name for each in own.group}
         inputs = tuple(each for each in own.reads if each not in computed)
@@ -333,7 +331,6 @@ def _may_be_infinite(x: Node) -> bool:
 
 
 def _role(name: str, rows: Axis, columns: Axis, *, forbids: bool) -> Role:
-    """Return the role of a step that an equation adds."""
     if rows == "queries" and name == "O":
         return "outputs"
     if forbids:

@@ -274,7 +274,6 @@ def with_tokens(problem: Problem, tokens: int | None) -> Problem:
 
 
 def _hidden(mask: Mask, shape: tuple[int, ...], given: Sequence[Any]) -> int:
-    """Return how many entries a mask hides."""
     if not given and mask.causal_from is not None:
         *heads, n, m = shape
         return prod(heads) * (n * m - visible(n, m, mask.window, mask.causal_from))

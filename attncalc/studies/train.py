@@ -358,7 +358,6 @@ def _diverged(step: int, reason: str) -> InputError:
 
 
 def _with(problem: Problem, weights: Mapping[str, Matrix]) -> Problem:
-    """Return a problem with these matrices."""
     for name, matrix in weights.items():
         if name not in problem.names or problem.stored(name).shape != matrix.shape:
             raise InputError(

@@ -49,7 +49,6 @@ def show_page(problem: Problem, flags: Flags) -> None:
 
 
 def _check_combinations(flags: Flags) -> None:
-    """Refuse flags that contradict one another."""
     writes_out = "--work" if flags["work"] else "--entry" if flags["entry"] else ""
     empties = "--practice" if flags["practice"] else "--blank" if flags["blank"] else ""
     if empties and writes_out:

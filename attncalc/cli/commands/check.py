@@ -80,7 +80,6 @@ def check(flags: Mapping[str, Any]) -> int:
 
 
 def _check_answers(flags: Mapping[str, Any]) -> int:
-    """Mark the answers to one problem, and return how the command ends."""
     page, table = target_or_folder("--out", flags["out"]), target_of("--csv", flags["sheet"])
     form, answers = _form(flags["format"], page), flags["answers"]
     shown = shown_from(flags, form)
@@ -205,7 +204,6 @@ def _ahead(
 
 
 def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) -> Answer | str:
-    """Return an answer, or why it cannot be read."""
     try:
         if place == "-":
             return read_answer_bytes(receive(), "standard input", expected)

@@ -284,7 +284,6 @@ def _say(before: int, fresh: int, folder: Path, others: Sequence[str]) -> None:
 
 
 def _works(given: ClassSet, paired: Sequence[Paired], state: State) -> Iterator[_Work]:
-    """Yield the students with answers."""
     answers: dict[int, dict[int, Paired]] = {}
     for each in paired:
         answers.setdefault(each.student, {})[each.problem] = each
@@ -315,7 +314,6 @@ def _mark(way: _Way, work: _Work) -> _Done | None:
 
 
 def _digest(way: _Way, work: _Work) -> str:
-    """Return a digest of an answer, its problem and how it is marked."""
     digest = sha256(repr((__version__, way, work.name, work.handed, work.answers)).encode())
     for _, file in work.handed:
         digest.update(_content(file))

@@ -82,7 +82,6 @@ def _cases(flags: Mapping[str, Any]) -> list[Case]:
 
 
 def _kernel(flags: Mapping[str, Any]) -> tuple[Kernel | Inside, str]:
-    """Return the kernel that is asked for, and its name."""
     if flags["program"]:
         arguments = shlex.split(flags["program"])
         takes = [each.strip() for each in (flags["offers"] or "").split(",") if each.strip()]

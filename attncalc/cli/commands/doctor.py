@@ -53,7 +53,6 @@ def _lines(found: Facts, width: int | None) -> Iterator[str]:
 
 
 def _told(found: Facts) -> Iterator[tuple[str, str]]:
-    """Yield the label and the text of each line."""
     python, system, terminal = (found[name] for name in ("python", "system", "terminal"))
     yield "attncalc", f"{found['attncalc']}, {found['installed']}"
     within = ", in a virtual environment" if python["virtual"] else ""

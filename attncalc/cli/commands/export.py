@@ -88,7 +88,6 @@ def _points(given: str) -> Fraction:
 
 
 def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
-    """Refuse flags that would change nothing."""
     if system in ("moodle", "prairielearn") and flags["points"] is not None:
         raise InputError(f"--points: in {NAMES[system]} they are set where the question is used")
     for name, default in OF_MARKING.items():

@@ -43,8 +43,6 @@ from attncalc.writing.latex import write_together
 
 
 class _Share(NamedTuple):
-    """The files of one problem for one student."""
-
     handed: Handout
     problem: Problem
     record: Mapping[str, Any]
@@ -98,7 +96,6 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
 
 
 def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
-    """Return a student's share of a problem."""
     student, wanted = pair
     several = len(spec.problems) > 1
     folder = f"{student.folder}/{wanted.folder}" if several else student.folder
@@ -151,7 +148,6 @@ def _say_of_differing(shares: Sequence[_Share], spec: Spec) -> None:
 
 
 def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, Content]:
-    """Return the files of the set, by path."""
     files: dict[str, Content] = {}
     for share in shares:
         files |= share.handed.files

@@ -103,7 +103,6 @@ def _check_flags(flags: Flags) -> None:
 
 
 def _layer(given: str | None) -> int | str | None:
-    """Return the number of a layer, or "all"."""
     if given is None or given == ALL:
         return given
     if not given.removeprefix("-").isdecimal() or len(given) > len(str(MOST_LAYERS)):
@@ -152,7 +151,6 @@ def _check_head(problem: Problem, head: int | None) -> None:
 
 
 def _opened(flags: Flags) -> Opened:
-    """Return the model with its input."""
     opened = opened_from(flags["folder"], flags)
     if flags["after"] is not None:
         layer = flags["layer"]

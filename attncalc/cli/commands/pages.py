@@ -184,7 +184,6 @@ def _data(page: Page, form: Form) -> Output:
 
 
 def _on_map(page: Page) -> tuple[str, ...]:
-    """Return the note on a page without its map."""
     if not page.lacks_map:
         return ()
     return ("the map is left out, with more weights than a page shows: attncalc plot draws it",)

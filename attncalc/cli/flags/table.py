@@ -29,7 +29,6 @@ def _whole(typed: str, text: str, panel: str, default: int | None = None, **more
 
 
 def _one_of(typed: str, values: tuple[str, ...], panel: str = OUTPUT, **more: Any) -> Flag:
-    """Return a flag whose help lists its values."""
     return Flag(typed, f"{', '.join(values[:-1])} or {values[-1]}.", panel, values, **more)
 
 

@@ -282,7 +282,6 @@ class Attention(AttentionFields):
         return self.d_q
 
     def _width_of_head(self, name: str) -> int:
-        """Return the width of a head's queries, keys or values."""
         if self.is_bare(name):
             return self._shape_of(self.sources[name])[-1]
         return self._shape_of(f"W_{name}" if getattr(self, name) is None else name)[-1]

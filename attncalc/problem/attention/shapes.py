@@ -247,7 +247,6 @@ def value_head_faults(problem: Attention) -> Iterator[str]:
 
 
 def _size_faults(problem: Attention) -> Iterator[str]:
-    """Find matrices without the one shape that they must have."""
     yield from _token_faults(problem)
     standing = problem.standing
     yield from _output_faults(problem)
@@ -276,7 +275,6 @@ def _size_faults(problem: Attention) -> Iterator[str]:
 
 
 def _output_faults(problem: Attention) -> Iterator[str]:
-    """Find a projection of outputs that does not match them."""
     for name in problem.those_given("W_O", "b_O") if not problem.has_values else ():
         yield f"{name} is given, and no V: there is nothing to project"
     if problem.W_O is None or not problem.has_values:
@@ -380,7 +378,6 @@ def _token_faults(problem: Attention) -> Iterator[str]:
 
 
 def _past_faults(problem: Attention) -> Iterator[str]:
-    """Find parts of a cache that do not match."""
     for name, other in (("past_K", "past_V"), ("past_V", "past_K")):
         if problem.those_given(name) and not problem.those_given(other):
             yield f"{name} is given, and no {other}: each earlier key needs its value"

@@ -100,7 +100,6 @@ def _steps(attention: Attention) -> Iterator[Step]:
 
 
 def _positioned(attention: Attention) -> Iterator[Step]:
-    """Add positions to each matrix of tokens."""
     axes: dict[str, Axis] = {"X": "queries", "X1": "queries", "X2": "keys", "X3": "values"}
     for X in attention.names:
         if X not in axes:
@@ -207,7 +206,6 @@ def _rotated(attention: Attention) -> Iterator[Step]:
 
 
 def _scored(attention: Attention) -> Iterator[Step]:
-    """Go from queries and keys to scores."""
     if attention.start:
         return
     rotated = attention.positions == "rope"

@@ -74,7 +74,6 @@ def _check_shape(problem: Scope, name: str, output: str, shapes: Mapping[str, Sh
 
 
 def _of_classes(problem: Scope, last: Step, shapes: Mapping[str, Shape]) -> Start:
-    """Return the cross-entropy of a head's probabilities."""
     ids = problem.target_ids
     if last.name != "prob":
         raise InputError(
