@@ -670,11 +670,7 @@ def nested_fields(problem: Problem) -> Iterator[Nesting]:
 
 
 def _inner_of(
-    problem: Problem,
-    prefix: str,
-    given: Mapping[str, Any],
-    above: str,
-    typed: dict[str, Matrix],
+    problem: Problem, prefix: str, given: Mapping[str, Any], above: str, typed: dict[str, Matrix]
 ) -> Inner:
     """Return the fields of a layer, or of an attention; a setting holds for all that is in it."""
     _check_nested(prefix.rstrip("."), given)

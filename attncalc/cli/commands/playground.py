@@ -38,10 +38,7 @@ KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "cross": ("Cross-attention", ACROSS | WEIGHTS),
     "heads": ("Two heads", X | HEADS),
     "causal": ("Causal mask", X | WEIGHTS | {"causal": True}),
-    "padding": (
-        "Padding mask",
-        X | WEIGHTS | {"ignore": [[0, 0, 1], [0, 0, 1], [0, 0, 1]]},
-    ),
+    "padding": ("Padding mask", X | WEIGHTS | {"ignore": [[0, 0, 1], [0, 0, 1], [0, 0, 1]]}),
     "scores": (
         "Softmax of given scores",
         {"S": [[1, 2, 3], [0, 0, 4]], "V": [[1, 0], [0, 1], [1, 1]], "scale": "none"},

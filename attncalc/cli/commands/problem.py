@@ -32,11 +32,7 @@ Fields = dict[str, Any]
 
 
 def problem_from(
-    flags: Mapping[str, Any],
-    *,
-    fallback: str,
-    kind: str | None = None,
-    needs_query: bool = True,
+    flags: Mapping[str, Any], *, fallback: str, kind: str | None = None, needs_query: bool = True
 ) -> Problem:
     """Return the Problem that a command's parameters ask for.
 
