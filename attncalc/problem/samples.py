@@ -176,6 +176,7 @@ KERNELS = (
     Sample("kernels", "kernel", "attention in NumPy, right and with a bug, for attncalc conform"),
 )
 """Attention kernels: folders of Python files."""
+ALL = {each.name: each for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS)}
 
 
 def sample(name: str) -> Sample:
@@ -186,11 +187,10 @@ def sample(name: str) -> Sample:
     >>> sample("cross").kind
     'cross'
     """
-    samples = {each.name: each for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS)}
-    if name in samples:
-        return samples[name]
+    if name in ALL:
+        return ALL[name]
     from difflib import get_close_matches
 
-    near = get_close_matches(name, samples, 1)
-    among = f"did you mean {near[0]}? (attncalc samples lists all)" if near else ", ".join(samples)
+    near = get_close_matches(name, ALL, 1)
+    among = f"did you mean {near[0]}? (attncalc samples lists all)" if near else ", ".join(ALL)
     raise InputError(f'no sample is called "{name}": {among}')
