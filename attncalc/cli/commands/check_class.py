@@ -13,15 +13,8 @@ from attncalc.base.sources import remember
 from attncalc.base.text import amount, of_each, on_a_line
 from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
+from attncalc.cli.commands import marking
 from attncalc.cli.commands.check_state import State
-from attncalc.cli.commands.marking import (
-    keys_of_one_student,
-    rules_from,
-    rules_of_one,
-    shown_from,
-    unforeseen,
-    with_known_steps,
-)
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.commands.screens import tables_of, written
 from attncalc.cli.progress import counted
@@ -41,14 +34,7 @@ from attncalc.reading.sets import ClassSet, Paired, Unpaired, anonymous, pairs, 
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
 from attncalc.writing.reports import class_rows
-from attncalc.writing.reports.class_rows import (
-    ClassRow,
-    Outcome,
-    Stray,
-    feedback,
-    not_marked,
-    outcome,
-)
+from attncalc.writing.reports.class_rows import ClassRow, Outcome, Stray
 from attncalc.writing.reports.gradebook import (
     column_of,
     filled,
@@ -105,12 +91,12 @@ def check_class(flags: Mapping[str, Any]) -> int:
     overview, due = _target_of_overview(flags["overview"]), due_date(flags["due"])
     wants_table = flags["sheet"] is not None
     _check_flags(flags, page, table)
-    shown = shown_from(flags)
+    shown = marking.shown_from(flags)
     check_targets(page, table, *overview)
     given = read_set(Path(flags["file"]))
-    rules = rules_from(flags)
-    samples = keys_of_one_student(given, rules)
-    rules = with_known_steps(rules, flags, *samples)
+    rules = marking.rules_from(flags)
+    samples = marking.keys_of_one_student(given, rules)
+    rules = marking.with_known_steps(rules, flags, *samples)
     form = (flags["format"] if page.place is not None else None) or "markdown"
     way = _Way(rules, shown, form, flags["anonymous"])
     paired, unpaired = pairs(given, flags["answers"])
@@ -230,7 +216,7 @@ def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
 
 def _of(key: Key, rules: Rules) -> Rules:
     """Return the rules for one problem: each of several has its own steps."""
-    return rules if rules.asked is None else rules_of_one(rules, key)
+    return rules if rules.asked is None else marking.rules_of_one(rules, key)
 
 
 def _remember(given: ClassSet, paired: Sequence[Paired], unpaired: Sequence[Unpaired]) -> None:
@@ -309,7 +295,7 @@ def _mark(way: _Way, work: _Work) -> _Done | None:
         for (name, file), answer in zip(work.handed, work.answers, strict=True)
     ]
     _, write = FORMS[way.form]
-    page = write(feedback(work.name, [page for _, page in made]))
+    page = write(class_rows.feedback(work.name, [page for _, page in made]))
     return _Done(tuple(row for row, _ in made), page, digest)
 
 
@@ -342,9 +328,9 @@ def _mark_one(way: _Way, name: str, file: Path, answer: Paired | None) -> tuple[
     rules = _of(key, way.rules)
     possible = possible_of(key, rules)
     marked = NOTHING if answer is None else _attempt(key, answer.place, rules, way.hides)
-    row = outcome(marked, "" if answer is None else answer.how, possible)
+    row = class_rows.outcome(marked, "" if answer is None else answer.how, possible)
     if marked.marking is None:
-        return row, not_marked(name, marked.error, problem.language)
+        return row, class_rows.not_marked(name, marked.error, problem.language)
     return row, page_of(marked, way.shown)
 
 
@@ -360,7 +346,7 @@ def _attempt(key: Key, place: Path, rules: Rules, hides: bool) -> Marked:
     except AttncalcError as error:
         why = str(error)
     except Exception as error:
-        why = unforeseen(str(place), error)
+        why = marking.unforeseen(str(place), error)
     return Marked(shown, None, why.replace(str(place), shown))
 
 
@@ -372,7 +358,9 @@ def _entries(
     late: Container[tuple[int, int]],
 ) -> Iterator[ClassRow]:
     """Yield a row for each student and problem, in the order of the list."""
-    none = tuple(outcome(NOTHING, "", possible_of(key, _of(key, way.rules))) for key in samples)
+    none = tuple(
+        class_rows.outcome(NOTHING, "", possible_of(key, _of(key, way.rules))) for key in samples
+    )
     for place, student in enumerate(given.students):
         who = tuple(map(on_a_line, (student.name, student.id, student.email, student.folder)))
         for number, made in enumerate(rows.get(place, none)):

@@ -21,12 +21,7 @@ from attncalc.conforming.running import PLAIN, Inside, Kernel, command
 from attncalc.conforming.suite import Report
 from attncalc.conforming.suite import conform as run
 from attncalc.writing.forms import form_of
-from attncalc.writing.reports.conform import (
-    conform_as_json,
-    conform_as_junit,
-    conform_badge,
-    conform_document,
-)
+from attncalc.writing.reports import conform as reports
 
 FORMS = ("table", "markdown", "latex", "html", "json", "junit")
 
@@ -56,7 +51,7 @@ def conform(flags: Mapping[str, Any]) -> int:
         raise InputError(f"{name}: no case could be tested: {found.results[0].why}")
     outputs = [output(target, _written(found, form, target, full=flags["full"]))]
     if badge:
-        outputs.append(output(badge, conform_badge(found)))
+        outputs.append(output(badge, reports.conform_badge(found)))
     deliver(*outputs)
     return 1 if found.of("failed") else 0
 
@@ -104,10 +99,10 @@ def _kernel(flags: Mapping[str, Any]) -> tuple[Kernel | Inside, str]:
 
 def _written(report: Report, form: str, target: Target, *, full: bool) -> str:
     if form == "json":
-        return conform_as_json(report)
+        return reports.conform_as_json(report)
     if form == "junit":
-        return conform_as_junit(report)
-    return written(conform_document(report, full=full), form, target)
+        return reports.conform_as_junit(report)
+    return written(reports.conform_document(report, full=full), form, target)
 
 
 def _write(flags: Mapping[str, Any], cases: Sequence[Case]) -> None:
