@@ -21,7 +21,7 @@ from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
-from attncalc.studies.changes import Change, Listed, Span, value_text
+from attncalc.studies.changes import Change, Span, value_text
 from attncalc.studies.family import at_point, families, of_solution
 from attncalc.studies.vary import POINTS, Variation, vary
 from attncalc.studies.watched import Matrices, Watched, beyond_floats, distance, entry_of, scaled
@@ -114,7 +114,7 @@ class Aim:
     def over_beta(self) -> Variation:
         """The weights, the output and the error at several β."""
         betas = sorted({*SHOWN_BETAS, self.beta})
-        change = replace(self.change, values=Listed(tuple(betas)))
+        change = replace(self.change, values=tuple(betas))
         return vary(self.problem, (change,), watched_of(self.problem, self.target))
 
     @cached_property
@@ -165,7 +165,7 @@ def aim(
     offsets = np.ldexp(np.stack([design.offset for design in designs]), -power)
     base = _problem(problem, values, offsets)
     direction = _exact(slopes).reshape(base.Q.shape)
-    change = Change(f"β = {value_text(beta)}", "Q", "β", "add", Listed((beta,)), (), direction)
+    change = Change(f"β = {value_text(beta)}", "Q", "β", "add", (beta,), (), direction)
     queries = offsets + float(beta) * slopes
     if not np.isfinite(queries).all():
         raise beyond_floats("the query")

@@ -18,7 +18,7 @@ from attncalc.problem.step import Report
 from attncalc.solving.exactness import cost_in_its_decimals
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
-from attncalc.studies.changes import FINE, Change, Infinity, Listed, Span, order_of
+from attncalc.studies.changes import FINE, Change, Infinity, Span, order_of
 from attncalc.studies.family import (
     OF_PROBLEM,
     OF_VALUE,
@@ -273,7 +273,7 @@ def curve(variation: Variation) -> Variation:
     """Return the same study in floats, with as many values of its range as a picture shows."""
     (change,) = variation.changes
     span = change.values
-    if isinstance(span, Listed) or span.count:
+    if isinstance(span, tuple) or span.count:
         return variation
     if isinstance(span.last, Infinity):
         first, *inner, last = span
@@ -282,7 +282,7 @@ def curve(variation: Variation) -> Variation:
         assert isinstance(low, Fraction)
         assert isinstance(high, Fraction)
         tens = Span(low, high, POINTS, is_log=True)
-        finer = replace(change, values=Listed((*start, *tens, last)))
+        finer = replace(change, values=(*start, *tens, last))
     else:
         finer = replace(change, values=replace(span, count=POINTS))
     points = tuple((value,) for value in finer.values)
