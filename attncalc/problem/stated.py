@@ -117,8 +117,11 @@ def _norm_in_words(problem: Attention) -> Iterator[str]:
 
 def _positions_in_words(problem: Attention) -> Iterator[str]:
     if problem.positions == "sinusoidal":
-        places = f"{_sinusoidal_places(problem)}{base_of(problem)}"
-        yield f"sinusoidal positions added to the tokens, {places}"
+        first = {n: sinusoidal_place(problem, n) for n in TOKENS if n in problem.names}
+        places = ", ".join(f"the first of {name} at place {at}" for name, at in first.items())
+        if len({*first.values()}) == 1:
+            places = f"the first at place {first.popitem()[1]}"
+        yield f"sinusoidal positions added to the tokens, {places}{base_of(problem)}"
     if problem.positions == "rope":
         pairs = "half the width apart" if problem.rope_pairing == "halves" else "side by side"
         turned = "" if problem.rope_dims is None else f" in their first {problem.rope_dims} columns"
@@ -132,13 +135,6 @@ def _positions_in_words(problem: Attention) -> Iterator[str]:
             f"queries and keys rotated by RoPE{turned}: {_rope_speed(problem)}, {places}, "
             f"paired columns {pairs} ({problem.rope_pairing}){grown}"
         )
-
-
-def _sinusoidal_places(problem: Attention) -> str:
-    places = {name: sinusoidal_place(problem, name) for name in TOKENS if name in problem.names}
-    if len(set(places.values())) == 1:
-        return f"the first at place {next(iter(places.values()))}"
-    return ", ".join(f"the first of {name} at place {place}" for name, place in places.items())
 
 
 def _rope_speed(problem: Attention) -> str:
@@ -238,7 +234,10 @@ def _distances_in_words(problem: Attention) -> Iterator[str]:
     if problem.has_alibi:
         slopes = "as given"
         if problem.alibi_slopes is None:
-            slopes = f"of Press et al. (2022), 2^-x for x = {_exponents(problem.n_heads)}"
+            powers = [str(each) for each in exponents_of_slopes(problem.n_heads)]
+            if len(powers) > MOST_SLOPES:
+                powers[MOST_SLOPES - 1 : -1] = ["…"]
+            slopes = f"of Press et al. (2022), 2^-x for x = {', '.join(powers)}"
         yield f"ALiBi: slope times distance |i - j| taken off each score, slopes {slopes}"
     if problem.rel_bias is not None:
         buckets = problem.rel_bias.size // problem.n_heads
@@ -247,13 +246,6 @@ def _distances_in_words(problem: Attention) -> Iterator[str]:
             f"relative bias in {buckets} buckets by distance, {ways} behind a query, the last from "
             f"distance {problem.rel_max_distance} at most"
         )
-
-
-def _exponents(heads: int) -> str:
-    listed = [str(each) for each in exponents_of_slopes(heads)]
-    if len(listed) > MOST_SLOPES:
-        listed = [*listed[: MOST_SLOPES - 1], "…", listed[-1]]
-    return ", ".join(listed)
 
 
 def _edges_in_words(problem: Attention) -> Iterator[str]:

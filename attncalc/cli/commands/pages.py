@@ -57,10 +57,9 @@ def form_from(flags: Mapping[str, Any]) -> Form:
     """Return the form that the flags request; refuse impossible and harmful ones."""
     target = target_or_folder("--out", flags["out"])
     name = flags["format"] or _implied_form(target, flags)
-    unfolded = bool(flags.get("work") or flags.get("entry"))
-    practice = bool(flags.get("practice"))
+    unfolded, practice = flags.get("work") or flags.get("entry"), flags.get("practice")
     marks = not flags.get("no_marking")
-    form = Form(name, target, flags["standalone"], unfolded, practice, marks)
+    form = Form(name, target, flags["standalone"], bool(unfolded), bool(practice), marks)
     _check_form(form, flags)
     check_targets(target)
     return form
@@ -105,10 +104,6 @@ def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
 def output_of(page: Page, form: Form) -> Output:
     """Return a page in a form: its text or its files, and notes."""
     return _WRITERS[form.name](page, form)
-
-
-def _table(page: Page, form: Form) -> Output:
-    return table_of(page, form.target)
 
 
 def _markdown(page: Page, form: Form) -> Output:
@@ -209,7 +204,7 @@ def _map(page: Page, form: str) -> "Picture":
 
 
 _WRITERS: dict[str, Callable[[Page, Form], Output]] = {
-    "table": _table,
+    "table": lambda page, form: table_of(page, form.target),
     "markdown": _markdown,
     "latex": _latex,
     "html": _html,
