@@ -279,15 +279,14 @@ class _Resolution:
             is_given = step.name in step.inputs
             title = line.title or (STEP_TITLES["A"] if is_given else step.title)
             made = step._replace(operation=operation, inputs=inputs, title=title)
-            made = made._replace(rows_of=own.recurring)
-            return made._replace(role="masked") if forbids and step.columns == "keys" else made
+            role = "masked" if forbids and step.columns == "keys" else step.role
+            return made._replace(rows_of=own.recurring, role=role)
         rows, columns = (self._axis(own, index) for index in own.at[-2:])
         title = line.title or STEP_TITLES.get(line.name, "stated by an equation")
         role = _role(line.name, rows, columns, forbids=forbids)
         of_tokens = len(own.at) > 2 and self._axis(own, own.at[0]) in ("queries", "keys")
         made = Step(line.name, title, operation, inputs, rows, columns, role)
-        made = made._replace(rows_of=own.recurring)
-        return made._replace(slices="token") if of_tokens else made
+        return made._replace(rows_of=own.recurring, slices="token" if of_tokens else made.slices)
 
     def _axis(self, own: Equation, index: str) -> Axis:
         """Return the axis of an index of a result: that of the matrices that it indexes."""

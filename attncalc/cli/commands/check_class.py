@@ -155,17 +155,17 @@ def _gradebook(
     """Yield the gradebook, and print which marks it lacks."""
     totals = list(totals_of(entries))
     title = given.place.resolve().name
-    open_ = [each.student[0] for each in totals if each.status == "Ungraded"]
-    if open_:
-        note(f"no total, because an answer was not marked: {of_each(open_)}")
-    provisional = [each.student[0] for each in totals if each.is_provisional]
-    if provisional:
-        note(f"provisional, because a part was not read: {of_each(provisional)}")
+    absent = [each for n, each in enumerate(totals) if book.rows and n not in book.students]
+    lacking = {
+        "no total, because an answer was not marked": [x for x in totals if x.status == "Ungraded"],
+        "provisional, because a part was not read": [x for x in totals if x.is_provisional],
+        "not in the gradebook": absent,
+    }
+    for why, those in lacking.items():
+        if those:
+            note(f"{why}: {of_each([each.student[0] for each in those])}")
     if not book.rows:
         return gradebook(book.system, totals, title, shown.in_cell)
-    absent = [each.student[0] for n, each in enumerate(totals) if n not in book.students]
-    if absent:
-        note(f"not in the gradebook: {of_each(absent)}")
     for each in book.notes:
         note(each)
     headings, at = book.rows[0], column_of(book.rows, title)

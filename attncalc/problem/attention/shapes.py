@@ -388,20 +388,16 @@ def _past_faults(problem: Attention) -> Iterator[str]:
     for name, width in (("past_K", problem.d_k), ("past_V", problem.d_v)):
         past = getattr(problem, name)
         upright = problem.standing.upright(name, past)
-        columns, of = upright.shape[-1], upright.shape[0] if upright.ndim == 3 else heads
-        if columns != width * (1 if upright.ndim == 3 else heads) or of != heads:
+        wanted = (heads, width) if upright.ndim == 3 else (width * heads,)
+        if (*upright.shape[:-2], upright.shape[-1]) != wanted:
             yield (
                 f"{name} is {size_of(past)}: it needs {width * heads} {problem.standing.features}, "
                 f"as the new {name[-1]} has"
             )
             return
-    rows = [
-        problem.standing.upright(n, getattr(problem, n)).shape[-2] for n in ("past_K", "past_V")
-    ]
-    if rows[0] != rows[1]:
-        yield (
-            f"past_K has {rows[0]} tokens and past_V {rows[1]}: each earlier key needs its value"
-        )
+    keys, values = map(problem.tokens_of, ("past_K", "past_V"))
+    if keys != values:
+        yield f"past_K has {keys} tokens and past_V {values}: each earlier key needs its value"
 
 
 def _mask_faults(problem: Attention, name: str) -> Iterator[str]:
