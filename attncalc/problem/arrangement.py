@@ -16,6 +16,7 @@ from attncalc.base.errors import AttncalcError, InputError
 from attncalc.base.typed import as_written
 from attncalc.equations.operation import Shape
 from attncalc.equations.operations.angles import RopeScaling
+from attncalc.problem.attention.attention import size_of
 from attncalc.problem.attention.declared import NONE
 from attncalc.problem.attention.placed import ATTENTION, is_there
 from attncalc.problem.attention.rope_scaling import scaling_as_typed
@@ -125,9 +126,9 @@ WEIGHTS = ATTENTION._replace(settings=lambda placed: ())
 
 def _refuse_those_of_layers(problem: Outer) -> None:
     for name in (*problem.those_given(*GIVEN), *problem.inner):
-        if name not in GIVEN or GIVEN[name].kind in (LAYERS, IMAGE):
-            is_image = name in GIVEN and GIVEN[name].kind == IMAGE
-            of = "a Vision Transformer" if is_image else "an encoder or a decoder"
+        kind = GIVEN[name].kind if name in GIVEN else LAYERS
+        if kind in (LAYERS, IMAGE):
+            of = "a Vision Transformer" if kind == IMAGE else "an encoder or a decoder"
             raise InputError(
                 f"{name.rstrip('.')} is given, but attention does not use it: it belongs to "
                 f"{of} (block)"
@@ -174,8 +175,6 @@ def _refuse_both(problem: Outer) -> None:
 def _stream(problem: Outer, name: str) -> Stream:
     matrix = problem.standing.upright(name, problem.stored(name))
     if matrix.ndim != 2:
-        from attncalc.problem.attention.attention import size_of
-
         raise InputError(f"{name} is {size_of(matrix)}: tokens are one matrix for all heads")
     labels = problem.keys if name == "X2" else problem.queries
     tokens, width = matrix.shape

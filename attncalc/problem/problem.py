@@ -17,7 +17,7 @@ from attncalc.base.types import Matrix
 from attncalc.problem.arrangement import arranged
 from attncalc.problem.attention.attention import Attention, size_of
 from attncalc.problem.calculation import Calculation
-from attncalc.problem.field import IMAGE, LAYERS, MatrixField, Setting, declared
+from attncalc.problem.field import IMAGE, LAYERS
 from attncalc.problem.fields import (
     ALONE,
     DECODER,
@@ -567,25 +567,18 @@ class Problem(Outer):
         return {}
 
     def _token_names(self, sources: tuple[str, ...], size: int) -> tuple[str, ...]:
-        given: Sequence[str] | None
-        if isinstance(self.labels, Mapping):
-            given = next((self.labels[name] for name in sources if name in self.labels), None)
-        else:
-            given = self.labels
+        given: Any = self.labels
+        if isinstance(given, Mapping):
+            given = next((given[name] for name in sources if name in given), None)
         first = () if self.class_token is None or "X2" in sources else ("class",)
         if given is not None and len(given) == size - len(first):
             given = [*first, *given]
         if given is None or len(given) != size:  # with Q given, X may name only the keys
             places = cut_of(self).labels if self.image is not None else ()
-            own = places or numbered(size - len(first))
-            return (*first, *own)
-        names = distinct_names(
-            [
-                str(label) if harmless(str(label)).strip() else f"({place})"
-                for place, label in enumerate(given, start=1)
-            ]
-        )
-        return shortened(names, LONGEST_NAME)
+            return (*first, *(places or numbered(size - len(first))))
+        texts = enumerate(map(str, given), start=1)
+        names = [text if harmless(text).strip() else f"({place})" for place, text in texts]
+        return shortened(distinct_names(names), LONGEST_NAME)
 
 
 def _block(problem: Problem) -> str:
@@ -594,16 +587,12 @@ def _block(problem: Problem) -> str:
         return str(read_setting("block", problem.block))
     if problem.those_given("self", "cross", "past_K", "past_V"):
         return DECODER
-    fields = (*GIVEN.items(), *SETTINGS.items(), *((name, None) for name in NESTED))
-    if problem.those_given(*(name for name, each in fields if each and each.kind == IMAGE)):
+    kinds = {name: each.kind for name, each in (*GIVEN.items(), *SETTINGS.items())}
+    if problem.those_given(*(name for name, kind in kinds.items() if kind == IMAGE)):
         return VIT
-    started = (*declared(GradientFields, MatrixField), *declared(GradientFields, Setting))
-    of_layers = [
-        name
-        for name, each in fields
-        if (each is None or each.kind == LAYERS) and name not in started
-    ]
-    return ENCODER if problem.those_given(*of_layers) else ALONE
+    started = GradientFields.__dataclass_fields__
+    of_layers = [name for name, kind in kinds.items() if kind == LAYERS and name not in started]
+    return ENCODER if problem.those_given(*of_layers, *NESTED) else ALONE
 
 
 def _more_of(problem: Problem) -> Mapping[str, Any]:
@@ -654,7 +643,7 @@ def _default(name: str, block: str) -> Any:
 def nested_fields(problem: Problem) -> Iterator[Nesting]:
     """Yield the fields of each layer, and of each attention in one, as they are given."""
     layers = problem.layers
-    if layers is not None and (not isinstance(layers, Sequence) or isinstance(layers, str)):
+    if not isinstance(layers, Sequence | None) or isinstance(layers, str):
         raise InputError("layers takes a list of layers, each with fields of its own")
     if layers is not None and not layers:
         raise InputError("layers is empty: it takes a list of layers")
@@ -664,9 +653,8 @@ def nested_fields(problem: Problem) -> Iterator[Nesting]:
         for side in ("self", "cross"):
             if layer.get(side) is not None:
                 yield f"{number}.{side}.", layer[side], f"{number}."
-    for side in ("self", "cross"):
-        if getattr(problem, side) is not None:
-            yield f"{side}.", getattr(problem, side), ""
+    for side in problem.those_given("self", "cross"):
+        yield f"{side}.", getattr(problem, side), ""
 
 
 def _inner_of(
