@@ -15,7 +15,7 @@ from attncalc.cli.commands.generate import generate, refuse_alone
 from attncalc.cli.commands.models import check_one_input, ignored_from, opened_from
 from attncalc.cli.commands.pages import form_from
 from attncalc.cli.commands.refusals import as_flags, refuse
-from attncalc.cli.commands.studies import picture_of_study, show, wanted_from
+from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.equations.operations import Softmax
@@ -192,11 +192,8 @@ def _show_all(flags: Flags) -> None:
             changes = [*map(read_change, flags["ablate"] or ())]
             changes += map(read_patch, flags["patch"] or ())
             found = model.comparison(changes, flags["at"])
-        if wanted.form == "picture" and isinstance(found, Walk):
-            check_targets(wanted.target)  # again, since inputs are known now
-            deliver(picture_of_study(forms_of(found), wanted.target, flags))
-        else:
-            show(forms_of(found, full=flags["full"]), wanted, flags)
+        has_table = not isinstance(found, Walk)
+        show(forms_of(found, full=flags["full"]), wanted, flags, with_table=has_table)
 
 
 def _draw(problem: Problem, flags: Flags) -> None:

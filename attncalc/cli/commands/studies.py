@@ -43,20 +43,20 @@ def wanted_from(flags: Flags) -> Wanted:
     return Wanted(form, target)
 
 
-def show(shown: Forms, wanted: Wanted, flags: Flags, *more: Output) -> None:
+def show(
+    shown: Forms, wanted: Wanted, flags: Flags, *more: Output, with_table: bool = True
+) -> None:
     """Write a study in the requested form, with other output; beside a picture, print the table."""
     # again, since inputs are known now
     check_targets(wanted.target, *(each.target for each in more))
     if wanted.form == "picture":
-        deliver(
-            picture_of_study(shown, wanted.target, flags), *more, table_of(shown.document(), STDOUT)
-        )
+        table = [table_of(shown.document(), STDOUT)] if with_table else []
+        deliver(_picture(shown, wanted.target, flags), *more, *table)
     else:
         deliver(_written(shown, wanted.form, wanted.target), *more)
 
 
-def picture_of_study(shown: Forms, target: Target, flags: Flags) -> Output:
-    """Return the picture of a study."""
+def _picture(shown: Forms, target: Target, flags: Flags) -> Output:
     from attncalc.writing.plotting.look import Look, read_size
 
     assert target.place is not None
