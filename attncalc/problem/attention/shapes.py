@@ -301,10 +301,10 @@ def _table_faults(problem: Attention) -> Iterator[str]:
     if table is None:
         return
     if table.ndim == 3 or (heads > 1 and table.shape[1] != heads):
-        turned = table.ndim == 2 and table.shape[0] == heads
+        is_turned = table.ndim == 2 and table.shape[0] == heads
         yield (
             f"rel_bias is {size_of(table)}: it needs a row for each bucket, and {heads} columns, "
-            f"one for each head" + (". rel_bias looks transposed" if turned else "")
+            f"one for each head{'. rel_bias looks transposed' if is_turned else ''}"
         )
         return
     buckets = table.size // heads
@@ -325,13 +325,11 @@ def _table_faults(problem: Attention) -> Iterator[str]:
 
 def _gain_faults(problem: Attention, name: str) -> Iterator[str]:
     heads, count = problem.heads_of(name), getattr(problem, name).size
-    width = problem.d_q if name.endswith("Q") else problem.d_k
+    width, of = (problem.d_q, "queries") if name.endswith("Q") else (problem.d_k, "keys")
     if count not in (width, width * heads):
         each = f", or {width * heads}, as many for each of {heads} heads" if heads > 1 else ""
-        yield (
-            f"{name} has {count} numbers: it needs {width}, one for each column of a head's "
-            f"{'queries' if name.endswith('Q') else 'keys'}{each}"
-        )
+        one = f"one for each column of a head's {of}{each}"
+        yield f"{name} has {count} numbers: it needs {width}, {one}"
 
 
 def _rope_faults(problem: Attention) -> Iterator[str]:
@@ -361,20 +359,14 @@ def _token_faults(problem: Attention) -> Iterator[str]:
                 f"{name} is {problem.size(name)} and {source} is "
                 f"{problem.size(source)}: positions need the shape of their tokens"
             )
-    if not problem.has_values:
+    source, count = problem.value_source, problem.tokens_of(problem.value_source)
+    if not problem.has_values or problem.n_past + count == problem.m:
         return
-    values = problem.standing.upright(problem.value_source, getattr(problem, problem.value_source))
-    if problem.start and values.shape[-2] != problem.m:
-        yield (
-            f"{problem.start} is {problem.size(problem.start)}, with {problem.m} keys,"
-            f" and {problem.value_source} has {values.shape[-2]} tokens: each key needs its value"
-        )
-        return
-    if problem.n_past + values.shape[-2] != problem.m:
-        yield (
-            f"{problem.key_source} has {problem.m} tokens and {problem.value_source} has "
-            f"{values.shape[-2]}: each key needs its value"
-        )
+    what = f"{problem.key_source} has {problem.m} tokens and {source} has {count}"
+    if problem.start:
+        size = problem.size(problem.start)
+        what = f"{problem.start} is {size}, with {problem.m} keys, and {source} has {count} tokens"
+    yield f"{what}: each key needs its value"
 
 
 def _past_faults(problem: Attention) -> Iterator[str]:
