@@ -208,17 +208,6 @@ def refuse_overflow_in(steps: Matrices, plan_of_all: Plan, *, alone: bool) -> No
             raise beyond_floats(name)
 
 
-def weights_at(
-    problem: Problem, change: Change, values: Matrix, weights_name: str
-) -> Iterator[Matrix]:
-    """Yield the weights of an attention at each of these values, (heads or 1, n, m)."""
-    for part in chunks(len(values), ProblemFamily(problem).chunk):
-        points = [(Fraction(float(value)),) for value in values[part]]
-        for family, count in families(problem, (change,), points, weights_name):
-            weights = family[weights_name]
-            yield from np.broadcast_to(weights, (count, *weights.shape[1:]))
-
-
 def families(
     problem: Problem, changes: tuple[Change, ...], points: Sequence[Point], until: str = ""
 ) -> Iterator[tuple[Matrices, int]]:

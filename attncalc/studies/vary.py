@@ -30,7 +30,6 @@ from attncalc.studies.family import (
     families,
     is_batched,
     of_solution,
-    weights_at,
 )
 from attncalc.studies.permuting import Moved, moved
 from attncalc.studies.watched import Watched, leading, watched_values
@@ -108,8 +107,12 @@ class _Sought(NamedTuple):
     weights: str
 
     def at(self, values: Matrix) -> Iterator[Matrix]:
-        """Yield the weights at each of these values."""
-        return weights_at(self.problem, self.change, values, self.weights)
+        """Yield the weights at each of these values, (heads or 1, n, m)."""
+        for part in chunks(len(values), ProblemFamily(self.problem).chunk):
+            points = [(Fraction(float(value)),) for value in values[part]]
+            for family, count in families(self.problem, (self.change,), points, self.weights):
+                weights = family[self.weights]
+                yield from np.broadcast_to(weights, (count, *weights.shape[1:]))
 
 
 def _of_attention(sought: _Sought) -> list[Changeover]:
@@ -139,33 +142,26 @@ def _looked_at(sought: _Sought) -> Matrix:
 
 def _brackets(values: Matrix, sought: _Sought) -> Iterator[_Bracket]:
     """Yield between which neighbors those that have led lead no more."""
-    current: Matrix | None = None
-    last = 0.0
-    for value, weights in zip(values, sought.at(values), strict=True):
-        first = leading(weights)
-        if current is None:
-            current, last = first, float(value)
-            continue
+    led = zip(map(float, values), map(leading, sought.at(values)), strict=True)
+    last, current = next(led)
+    for value, first in led:
         both = current & first
         lost = ~both.any(axis=-1) & current.any(axis=-1) & first.any(axis=-1)
         for head, output in np.argwhere(lost):
             before, after = (
                 tuple(map(int, np.flatnonzero(each[head, output]))) for each in (current, first)
             )
-            yield _Bracket(last, float(value), int(head), int(output), before, after)
+            yield _Bracket(last, value, int(head), int(output), before, after)
         # those that share a place keep it until they share it no more
-        current = np.where(both.any(axis=-1, keepdims=True), both, first)
-        last = float(value)
+        last, current = value, np.where(both.any(axis=-1, keepdims=True), both, first)
 
 
 def _found(sought: _Sought, brackets: list[_Bracket], splits: int) -> list[Changeover]:
     """Return the changeovers in these brackets, all of them halved at once."""
     if not brackets:
         return []
-    low = np.array([each.low for each in brackets])
-    high = np.array([each.high for each in brackets])
-    sides = [each.before for each in brackets], [each.after for each in brackets]
-    before, after = (np.array([each[0] for each in side]) for side in sides)
+    low, high = np.array([each[:2] for each in brackets]).T
+    before, after = np.array([(each.before[0], each.after[0]) for each in brackets]).T
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         if ((middle == low) | (middle == high)).all():
