@@ -157,7 +157,12 @@ def simulate(
     check_count(problem, count, OF_DRAW, agreed=agreed)
     run = _Run(problem, tuple(draws), tuple(watched), seed, tuple(given))
     run.draw(count, report)
-    run.refuse_few()
+    if given and run.met.count < LEAST_KEPT:
+        texts = " and ".join(quoted(each.text) for each in given)
+        raise InputError(
+            f"{run.met.count} of {run.count:,} draws meet {texts}, and at least {LEAST_KEPT} "
+            "must: make more draws, or a weaker condition"
+        )
     while until is not None and (needed := run.needed(until)) > run.count:
         check_count(problem, needed, OF_DRAW, agreed=agreed)
         run.draw(STEP * ceil((needed - run.count) / STEP), report)
@@ -237,15 +242,6 @@ class _Run:
         """Return how many draws reach this standard error of each mean, by an estimate."""
         worst = float(spread(np.concatenate(self.met.values)).max())
         return ceil((Fraction(worst) / Fraction(until)) ** 2 * self.count / self.met.count)
-
-    def refuse_few(self) -> None:
-        """Refuse conditions that hardly any draw meets."""
-        if self.given and self.met.count < LEAST_KEPT:
-            texts = " and ".join(quoted(each.text) for each in self.given)
-            raise InputError(
-                f"{self.met.count} of {self.count:,} draws meet {texts}, and at least {LEAST_KEPT} "
-                "must: make more draws, or a weaker condition"
-            )
 
     def simulation(self, until: float | None) -> Simulation:
         """Return the draws."""

@@ -298,17 +298,9 @@ def train(
             weights = {name: new[f"{name}_new"] for name in learned}
         if report:
             report(step + 1, steps + 1)
-    return Training(
-        examples,
-        rule,
-        learned,
-        tuple(watched),
-        np.array(rows),
-        _with(first, weights),
-        tuple(solutions),
-        tuple(means),
-        tuple(updates),
-    )
+    kept = tuple(solutions), tuple(means), tuple(updates)
+    result = tuple(watched), np.array(rows), _with(first, weights)
+    return Training(examples, rule, learned, *result, *kept)
 
 
 def _solved_at(

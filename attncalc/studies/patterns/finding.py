@@ -233,23 +233,19 @@ def convolution(attended: SolvedAttention) -> Iterator[Pattern]:
         if not is_square or len(side[0]) != len(side[1]) or len(weights) < MOST_IN_LINE:
             continue
         kernel = _kernel(attended, len(weights))
+        size, numbers = len(side[0]), None
+        if kernel is not None and kernel.shape[1:] == (1, 1):
+            order = sorted(range(len(known)), key=lambda head: known[head])
+            line = [attended.amount(kernel[head, 0, 0]) for head in order]
+            numbers = [line[start : start + size] for start in range(0, len(line), size)]
         values = {
             "grid": [rows, n // rows],
-            "size": len(side[0]),
+            "size": size,
             "offsets": [list(each) for each in known],
-            "kernel": None,
-            "channels": None,
+            "kernel": numbers,
+            "channels": None if kernel is None else _channels(kernel),
             "threshold": ALONE,
         }
-        if kernel is not None:
-            values |= {"channels": _channels(kernel)}
-            if kernel.shape[1:] == (1, 1):
-                order = sorted(range(len(known)), key=lambda head: known[head])
-                numbers = [attended.amount(kernel[head, 0, 0]) for head in order]
-                values["kernel"] = [
-                    numbers[start : start + len(side[0])]
-                    for start in range(0, len(numbers), len(side[0]))
-                ]
         yield attended.pattern("convolution", "heads", values)
         return
 
@@ -305,19 +301,17 @@ def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
     if moved is None:
         return
     change = np.abs(moved)
-    values: dict[str, Any] = {
+    places = map(solution.problem.standing.place, islice(_places(hidden), MOST_LISTED))
+    values = {
         "step": name,
         "count": count,
-        "weights": [
-            counted(solution.problem.standing.place(place))
-            for place in islice(_places(hidden), MOST_LISTED)
-        ],
+        "weights": [*map(counted, places)],
         "decimals": solution.problem.decimals,
+        "change": _bound(change.max()),
+        "output": int(np.unravel_index(int(change.argmax()), change.shape)[-2]) + 1,
+        # the outputs of a network are different
+        **({} if attended.is_alone else {"of": attended.outputs.name}),
     }
-    values["change"] = _bound(change.max())
-    values["output"] = int(np.unravel_index(int(change.argmax()), change.shape)[-2]) + 1
-    if not attended.is_alone:  # the outputs of a network are different
-        values["of"] = attended.outputs.name
     yield attended.pattern("rounded-away", name, values)
 
 
