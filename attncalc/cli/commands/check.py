@@ -13,9 +13,9 @@ from attncalc.base.sources import remember
 from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.beforehand import say_of_marking
-from attncalc.cli.commands.dumps import are_dumps, check_dumps
 from attncalc.cli.commands.marking import rules_from, shown_from, unforeseen, with_known_steps
 from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.commands.refusals import refuse
 from attncalc.cli.commands.screens import tables_of, written
 from attncalc.cli.progress import counted
 from attncalc.cli.streams import note, receive
@@ -29,6 +29,7 @@ from attncalc.cli.targets import (
     target_of,
     target_or_folder,
 )
+from attncalc.grading.dumps import compared
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
@@ -37,7 +38,7 @@ from attncalc.reading import read_problem
 from attncalc.reading.answers import answers_in, passed_over, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.dumps import read_dump
+from attncalc.reading.dumps import beside, is_dump, read_dump
 from attncalc.reading.files import is_folder, is_found, refuse_found
 from attncalc.reading.hints import hints_in
 from attncalc.reading.scans import Scanned, read_file
@@ -46,12 +47,14 @@ from attncalc.solving.plan import plan
 from attncalc.writing.document import Document, Extent, Field, Scan, Verdict
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
+from attncalc.writing.reports.dumps import dumps_as_json, dumps_document
 from attncalc.writing.reports.hints import hint
 from attncalc.writing.reports.many import Marked, Shown
 from attncalc.writing.terminal import write_notes
 
 OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
 """The forms that marks can have."""
+OF_DUMPS = ("table", "markdown", "json")
 PDF = "pdf"
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 """How the command ends."""
@@ -70,13 +73,47 @@ def check(flags: Mapping[str, Any]) -> int:
         return check_lessons(flags)
     if not flags["answers"]:
         raise InputError("Missing argument 'ANSWER...'.")
-    if are_dumps(flags):
-        return DIFFERENT if check_dumps(flags) else RIGHT
+    if _are_dumps(flags):
+        return _check_dumps(flags)
     if is_set(flags["file"]):
         from attncalc.cli.commands.check_class import check_class
 
         return check_class(flags)
     return _check_answers(flags)
+
+
+def _are_dumps(flags: Mapping[str, Any]) -> bool:
+    """Return whether the given problem and the only answer are dumps of programs."""
+    file, answers = flags["file"], flags["answers"]
+    if flags["dump"] or file in (None, "-") or len(answers) != 1 or answers[0] == "-":
+        return False
+    return Path(answers[0]).is_file() and is_dump(Path(file))
+
+
+def _check_dumps(flags: Mapping[str, Any]) -> int:
+    """Compare two dumps, the first taken as the key, and return how the command ends."""
+    why = "{} is for answers to a problem, and these are two dumps"
+    refuse(flags, ("sheet", "steps", "weight", "reading"), why)
+    target = target_of("--out", flags["out"])
+    implied = None if target.place is None else form_of(target.place.suffix)
+    form = flags["format"] or implied or "table"
+    if form not in OF_DUMPS:
+        raise InputError(f"two dumps are compared as {', '.join(OF_DUMPS)}, and not as {form}")
+    places = flags["file"], flags["answers"][0]
+    key, other, alone = beside(*(read_dump(Path(place)) for place in places))
+    check_targets(target)
+    if not key:
+        raise InputError(f"{places[0]} and {places[1]} have no array of one name")
+    atol, rtol = flags["atol"] or 0.0, flags["rtol"] or 0.0
+    found = compared(key, other, atol, rtol)
+    said = f"within {atol:g}" + (f" + {rtol:g} · |key|" if rtol else "")
+    document = dumps_document(found, *places, said if atol or rtol else "to the last bit", alone)
+    if form == "json":
+        deliver(output(target, dumps_as_json(found, alone)))
+    else:
+        notes = document.notes if form == "table" else ()
+        deliver(output(target, written(document, form, target), *notes))
+    return DIFFERENT if any(each.differ for each in found) else RIGHT
 
 
 def _check_answers(flags: Mapping[str, Any]) -> int:

@@ -38,7 +38,9 @@ def conform(flags: Mapping[str, Any]) -> int:
         return 0
     target = target_of("--out", flags["out"])
     badge = None if flags["badge"] is None else target_of("--badge", flags["badge"])
-    form = flags["format"] or _form(target)
+    ending = "" if target.place is None else target.place.suffix
+    implied = "junit" if ending == ".xml" else form_of(ending) or "table"
+    form = flags["format"] or implied
     kernel, name = _kernel(flags)
     check_targets(target, *([badge] if badge else []))
     try:
@@ -54,12 +56,6 @@ def conform(flags: Mapping[str, Any]) -> int:
         outputs.append(output(badge, reports.conform_badge(found)))
     deliver(*outputs)
     return 1 if found.of("failed") else 0
-
-
-def _form(target: Target) -> str:
-    if target.place is None:
-        return "table"
-    return "junit" if target.place.suffix == ".xml" else form_of(target.place.suffix) or "table"
 
 
 def _cases(flags: Mapping[str, Any]) -> list[Case]:

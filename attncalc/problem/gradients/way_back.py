@@ -57,24 +57,21 @@ def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
     if problem.step is not None:
         steps += steps_of_descent(problem, calculation.steps, start, back.leaves, shapes)
         says = (*says, f"a step against them: W - {as_written(problem.step)} dW (step)")
-    return calculation.followed_by(
-        Built(tuple(steps), says=says), _told_with(calculation.steps, steps)
-    )
+    told_with = _told_with(calculation.steps, steps)
+    return calculation.followed_by(Built(tuple(steps), says=says), told_with)
 
 
 def _told_with(forward: Plan, steps: list[Step]) -> dict[str, str]:
     """Return for each backward step the forward step that names its rows."""
     names = {step.name for step in forward}
-    last = forward[-1].name
     of = {gradient_name(step.name): step.name for step in forward}
     for step in forward:
         for name in step.inputs:
             if name not in names:
                 of.setdefault(gradient_name(name), step.name)
-            of.setdefault(part_name(name, step.name), step.name if name not in names else name)
-    for step in forward:
-        of[f"{step.name}_new"] = step.name
-    return {step.name: of.get(step.name, last) for step in steps}
+            of.setdefault(part_name(name, step.name), name if name in names else step.name)
+    of |= {new_name(step.name): step.name for step in forward}
+    return {step.name: of.get(step.name, forward[-1].name) for step in steps}
 
 
 class _WayBack:
