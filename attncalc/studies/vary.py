@@ -95,8 +95,15 @@ def changeovers(problem: Problem, change: Change) -> tuple[Changeover, ...]:
     """
     if not change.is_smooth:
         return ()
-    names = [step.name for step in plan(problem) if step.role == "weights"]
-    return tuple(each for name in names for each in _of_attention(_Sought(problem, change, name)))
+    found: list[Changeover] = []
+    for name in (step.name for step in plan(problem) if step.role == "weights"):
+        sought = _Sought(problem, change, name)
+        values = _looked_at(sought)
+        brackets = list(_brackets(values, sought)) if len(values) > 1 else []
+        sign = 1 if not len(values) or values[0] <= values[-1] else -1
+        own = _found(sought, brackets, MOST_SPLITS)
+        found += sorted(own, key=lambda each: (sign * each.at, each[1:]))
+    return tuple(found)
 
 
 class _Sought(NamedTuple):
@@ -113,14 +120,6 @@ class _Sought(NamedTuple):
             for family, count in families(self.problem, (self.change,), points, self.weights):
                 weights = family[self.weights]
                 yield from np.broadcast_to(weights, (count, *weights.shape[1:]))
-
-
-def _of_attention(sought: _Sought) -> list[Changeover]:
-    values = _looked_at(sought)
-    brackets = list(_brackets(values, sought)) if len(values) > 1 else []
-    found = _found(sought, brackets, MOST_SPLITS)
-    rising = values[0] <= values[-1] if len(values) else True
-    return sorted(found, key=lambda each: (each.at if rising else -each.at, each[1:]))
 
 
 def _looked_at(sought: _Sought) -> Matrix:

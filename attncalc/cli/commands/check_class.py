@@ -221,11 +221,9 @@ def _of(key: Key, rules: Rules) -> Rules:
 
 def _remember(given: ClassSet, paired: Sequence[Paired], unpaired: Sequence[Unpaired]) -> None:
     """Remember the files that other processes read."""
-    for row in given.handed:
-        for handed in row:
-            remember(handed.file)
-    for place in [*(each.place for each in paired), *(each.place for each in unpaired)]:
-        remember(place)
+    files = (handed.file for row in given.handed for handed in row)
+    for file in (*files, *(each.place for each in paired), *(each.place for each in unpaired)):
+        remember(file)
 
 
 def _refuse_within(page: Path, read: Sequence[str]) -> None:

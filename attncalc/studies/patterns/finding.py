@@ -367,21 +367,17 @@ def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
     Several attentions follow one another. Raises InputError if there is no attention, or its
     weights or values were not kept.
     """
-    _check_kept(solution)
+    needed = needed_for_patterns(solution.problem)
+    if missing := [name for name in needed if not solution.keeps(name)]:
+        raise InputError(
+            f"the patterns are computed from {', '.join(needed)}, "
+            f"and {', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not kept"
+        )
     by_code = partial(sorted, key=lambda pattern: CODES.index(pattern.code))
     attentions = [SolvedAttention(solution, weights) for weights in solution.all_weights]
     own = [[*_found(each)] for each in attentions]
     own[-1] += order(attentions[-1])  # of the outputs of the whole
     return tuple(pattern for each in own for pattern in by_code(each))
-
-
-def _check_kept(solution: Solution) -> None:
-    missing = [name for name in needed_for_patterns(solution.problem) if not solution.keeps(name)]
-    if missing:
-        raise InputError(
-            f"the patterns are computed from {', '.join(needed_for_patterns(solution.problem))}, "
-            f"and {', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not kept"
-        )
 
 
 def _found(attention: SolvedAttention) -> Iterator[Pattern]:
