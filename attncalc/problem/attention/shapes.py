@@ -267,7 +267,10 @@ def _size_faults(problem: Attention) -> Iterator[str]:
     yield from _past_faults(problem)
     for name in problem.those_given(*GAINS):
         yield from _gain_faults(problem, name)
-    yield from _faults_of_heads(problem)
+    for name in problem.those_given(*OF_HEADS):
+        if (count := getattr(problem, name).size) != problem.n_heads:
+            heads = "one head" if problem.n_heads == 1 else f"each of {problem.n_heads} heads"
+            yield f"{name} has {count} numbers: it needs {problem.n_heads}, one for {heads}"
     yield from _table_faults(problem)
     for name in problem.those_given(*MASKS):
         yield from _mask_faults(problem, name)
@@ -285,14 +288,6 @@ def _output_faults(problem: Attention) -> Iterator[str]:
             f"W_O is {problem.size('W_O')}: it needs {problem.d_joined} {problem.standing.ins}, "
             "one for each number the heads give together"
         )
-
-
-def _faults_of_heads(problem: Attention) -> Iterator[str]:
-    for name in problem.those_given(*OF_HEADS):
-        count = getattr(problem, name).size
-        if count != problem.n_heads:
-            heads = "one head" if problem.n_heads == 1 else f"each of {problem.n_heads} heads"
-            yield f"{name} has {count} numbers: it needs {problem.n_heads}, one for {heads}"
 
 
 def _table_faults(problem: Attention) -> Iterator[str]:
