@@ -127,16 +127,10 @@ def _steps(placed: Placed, tokens: str) -> Iterator[Step]:
     yield Step("prob", TITLES["prob"], Softmax(), ("logits",), rows, "features")
 
 
-_IN_WORDS = {
-    "all": "all tokens",
-    "first": "the first token",
-    "last": "the last token",
-    "mean": "the mean of the tokens",
-}
-
-
 def _said(fields: Any) -> Iterator[str]:
-    yield f"the head reads {_IN_WORDS[fields.read]} (read: {fields.read})"
+    of_several = {"all": "all tokens", "mean": "the mean of the tokens"}
+    what = of_several.get(fields.read, f"the {fields.read} token")
+    yield f"the head reads {what} (read: {fields.read})"
     if fields.W_pre is not None:
         then = ", then normalized" if _is_normalised(fields) else ""
         yield f"a hidden layer of the head, with {KINDS[fields.activation_pre]}{then}"
