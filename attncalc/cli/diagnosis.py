@@ -38,7 +38,12 @@ def facts() -> Facts:
     return {
         "attncalc": __version__,
         "installed": _installed(),
-        "python": _python(),
+        "python": {
+            "version": platform.python_version(),
+            "implementation": platform.python_implementation(),
+            "bits": 64 if sys.maxsize > 2**32 else 32,
+            "virtual": sys.prefix != sys.base_prefix,
+        },
         "system": {
             "name": platform.system(),
             "release": platform.release(),
@@ -95,15 +100,6 @@ def _installed() -> str:
     if (package / "samples").is_dir():
         return "from a wheel"
     return "from a clone" if _requirements() else "not installed: run from a clone"
-
-
-def _python() -> Facts:
-    return {
-        "version": platform.python_version(),
-        "implementation": platform.python_implementation(),
-        "bits": 64 if sys.maxsize > 2**32 else 32,
-        "virtual": sys.prefix != sys.base_prefix,
-    }
 
 
 def _blas() -> list[Facts] | str:

@@ -1,7 +1,6 @@
 """`attncalc export`: a problem for the system of a course."""
 
 from collections.abc import Mapping
-from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,9 @@ def export(flags: Mapping[str, Any]) -> None:
     target = _target(flags["out"], system)
     check_targets(target)
     _refuse_ignored_rules(flags, system)
-    points = None if flags["points"] is None else _points(flags["points"])
+    points = None if flags["points"] is None else number_of("--points", flags["points"], None)
+    if points == 0:
+        raise InputError("--points takes a number above 0")
     if flags["file"] is not None and is_set(flags["file"]):
         from attncalc.cli.commands.export_class import export_class
 
@@ -78,13 +79,6 @@ def _refuse_another_ending(target: Target, system: str) -> None:
     raise OutputError(
         f"{target.place}: a file for {NAMES[system]} ends in {known}, not in {quoted(ending)}"
     )
-
-
-def _points(given: str) -> Fraction:
-    points = number_of("--points", given, None)
-    if not points:
-        raise InputError("--points takes a number above 0")
-    return points
 
 
 def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
