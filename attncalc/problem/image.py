@@ -55,7 +55,10 @@ def cut_of(fields: Any) -> PatchGrid:
         side, of, name = (p, H, "rows") if H % p else (q, W, "columns")
         of_channel = " of a channel" if channels and fields.image.ndim == 2 else ""
         said += f"{side} does not divide its {of} {name}{of_channel}"
-        raise ShapeError(said + _looks_turned(fields))
+        shape = fields.image.shape
+        if len(shape) == 3 and shape[2] <= MOST_CHANNELS_LAST < min(shape[:2]):
+            said += ". Its channels seem to be last; image needs them first"
+        raise ShapeError(said)
     return PatchGrid(channels, H // p, W // q)
 
 
@@ -74,13 +77,6 @@ def _sides(fields: Any) -> tuple[int, int, int]:
             f"{said} channels"
         )
     return said, shape[0], shape[1] // said
-
-
-def _looks_turned(fields: Any) -> str:
-    shape = fields.image.shape
-    if len(shape) == 3 and shape[2] <= MOST_CHANNELS_LAST < min(shape[:2]):
-        return ". Its channels seem to be last; image needs them first"
-    return ""
 
 
 def _built(placed: Placed, streams: Streams) -> Built:
