@@ -119,7 +119,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def of_given(given: MatrixField, name: str = "") -> Schema:
+def of_given(given: MatrixField, name: str) -> Schema:
     """Return the schema of a matrix that can be given."""
     role = "scores" if name == "S" else given.role
     kind = role if role in _ENTRIES else "numbers"

@@ -153,7 +153,14 @@ def aim(
     within: a target error: the smallest β that reaches it is computed.
     """
     check_aim(problem)
-    keys, values = _keys_and_values(problem)
+    solution = solve(problem)
+    values = {
+        name: problem.turned(name, problem.as_typed(name))
+        if name in problem.names
+        else solution.carried[name]
+        for name in ("K", "V")
+    }
+    keys = np.asarray(values["K"], dtype=np.float64)
     scale = problem.scale
     factor = float(scale) if isinstance(scale, Fraction) else 1.0
     if scale == SQRT_DK:
@@ -227,18 +234,6 @@ def watched_of(problem: Problem, target: TargetWeights) -> tuple[Watched, ...]:
 def step_of(problem: Problem, role: str) -> str:
     """Return the name of the step with a role: weights, outputs."""
     return next(step.name for step in plan(problem) if step.role == role)
-
-
-def _keys_and_values(problem: Problem) -> tuple[Matrix, dict[str, Any]]:
-    """Return the keys in floats, and keys and values as exactly as known."""
-    solution = solve(problem)
-    found = {
-        name: problem.turned(name, problem.as_typed(name))
-        if name in problem.names
-        else solution.carried[name]
-        for name in ("K", "V")
-    }
-    return np.asarray(found["K"], dtype=np.float64), found
 
 
 def _problem(problem: Problem, values: dict[str, Any], queries: Matrix) -> Problem:
