@@ -70,7 +70,6 @@ def _holds_arrays(given: Any) -> bool:
 
 
 def _out_of(given: Any) -> Matrix:
-    """Return the numbers of an array or a tensor."""
     if hasattr(type(given), "filled") and np.any(given.mask):
         raise InputError("has masked entries: fill them, or pass the mask as keep or ignore")
     try:

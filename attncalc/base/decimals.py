@@ -41,7 +41,7 @@ def to_decimal(number: Decimal | Fraction) -> Decimal:
 
 def decimals_of(matrix: Matrix) -> Matrix:
     """Return a matrix of numbers as typed as Decimals, in the precision of the current context."""
-    return _each(to_decimal, matrix)
+    return each_entry(to_decimal, matrix)
 
 
 def in_system_of(matrix: Matrix, number: Fraction) -> Any:
@@ -66,7 +66,7 @@ def tolerance_of(matrix: Matrix) -> Any:
 
 def tanh(matrix: Matrix) -> Matrix:
     """Return the hyperbolic tangent of each entry."""
-    return _each(_decimal_tanh, matrix) if matrix.dtype == object else np.tanh(matrix)
+    return each_entry(_decimal_tanh, matrix) if matrix.dtype == object else np.tanh(matrix)
 
 
 @contextmanager
@@ -79,13 +79,13 @@ def untrapped() -> Iterator[None]:
 
 def ln(matrix: Matrix) -> Matrix:
     """Return the natural logarithm of each entry."""
-    return _each(Decimal.ln, matrix) if matrix.dtype == object else np.log(matrix)
+    return each_entry(Decimal.ln, matrix) if matrix.dtype == object else np.log(matrix)
 
 
 def erf(matrix: Matrix) -> Matrix:
     """Return the error function of each entry."""
     if matrix.dtype == object:
-        return _each(_decimal_erf, matrix)
+        return each_entry(_decimal_erf, matrix)
     values: Matrix = np.asarray(np.frompyfunc(math.erf, 1, 1)(matrix)).astype(matrix.dtype)
     return values
 
@@ -99,10 +99,11 @@ def cos_sin(angles: Matrix) -> tuple[Matrix, Matrix]:
     """Return the cosine and the sine of each angle, in radians."""
     if angles.dtype != object:
         return np.cos(angles), np.sin(angles)
-    return _each(_decimal_cos, angles), _each(_decimal_sin, angles)
+    return each_entry(_decimal_cos, angles), each_entry(_decimal_sin, angles)
 
 
-def _each(function: Callable[[Any], Decimal], matrix: Matrix) -> Matrix:
+def each_entry(function: Callable[[Any], Any], matrix: Matrix) -> Matrix:
+    """Return the results of a function of each entry, as an array of objects."""
     return np.asarray(np.frompyfunc(function, 1, 1)(matrix), dtype=object)
 
 
@@ -132,7 +133,6 @@ def _decimal_erf(x: Decimal) -> Decimal:
 
 
 def _decimal_cos(x: Decimal) -> Decimal:
-    """Return the cosine."""
     with localcontext() as context:
         context.prec += 10 + max(0, x.adjusted())  # x may be much larger than π / 2
         cosine = _decimal_sin(x + _decimal_pi() / 2)
@@ -157,7 +157,6 @@ def _decimal_sin(x: Decimal) -> Decimal:
 
 
 def _decimal_pi() -> Decimal:
-    """Return π."""
     return _pi_to(getcontext().prec)
 
 

@@ -3,13 +3,14 @@
 One rule in two number systems: exact decimals (every small problem) and float64 (the large ones).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any, Literal
 
 import numpy as np
 
+from attncalc.base.decimals import each_entry
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
 
@@ -150,7 +151,7 @@ def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
         return half_away(value.quantize(dust, rounding=ROUND_HALF_EVEN), decimals)
 
     try:
-        return _each(one, values)
+        return each_entry(one, values)
     except InvalidOperation:  # more digits before the point than there is room for
         raise InputError(
             "numbers grow so large that their last digits are lost: a divisor is nearly 0, for "
@@ -179,7 +180,3 @@ def fixed(value: float | Decimal, decimals: int) -> str:
     # already rounded: formatting adds zeros, and must never round again
     text = f"{value:.{decimals}f}"
     return text if text.strip("-0.") else text.lstrip("-")
-
-
-def _each(function: Callable[[Decimal], Decimal], values: Matrix) -> Matrix:
-    return np.asarray(np.frompyfunc(function, 1, 1)(values), dtype=object)

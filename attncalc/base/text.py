@@ -179,13 +179,10 @@ def distinct_names(labels: Sequence[str]) -> tuple[str, ...]:
     ('the (1)', 'cat', 'the (3)')
     """
     count = Counter(labels)
-    names = tuple(
-        label if count[label] == 1 else f"{label} ({position})"
-        for position, label in enumerate(labels, start=1)
-    )
-    if len(set(names)) == len(names):
-        return names
-    return tuple(f"{label} ({position})" for position, label in enumerate(labels, start=1))
+    all_numbered = tuple(f"{label} ({place})" for place, label in enumerate(labels, start=1))
+    pairs = zip(labels, all_numbered, strict=True)
+    names = tuple(label if count[label] == 1 else other for label, other in pairs)
+    return names if len(set(names)) == len(names) else all_numbered
 
 
 def numbered(size: int) -> tuple[str, ...]:
@@ -230,12 +227,8 @@ def shortened(labels: Sequence[str], longest: int, ellipsis: str = "…") -> tup
     """
     if all(len(label) <= longest for label in labels):
         return tuple(labels)
-    return distinct_names(
-        [
-            label if len(label) <= longest else label[: longest - len(ellipsis)] + ellipsis
-            for label in labels
-        ]
-    )
+    kept = longest - len(ellipsis)
+    return distinct_names([x if len(x) <= longest else x[:kept] + ellipsis for x in labels])
 
 
 def of_each(names: Sequence[str], count: int | None = None) -> str:

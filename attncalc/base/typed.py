@@ -12,10 +12,7 @@ Number = Decimal | Fraction
 LONGEST = 400
 """Characters a number may have; float64 itself ends at 1.8e308."""
 
-_MINUS_SIGNS = str.maketrans(
-    {"−": "-", "–": "-"}
-)  # U+2212, and the en dash word processors make of it
-_SLASHES = str.maketrans({"⁄": "/", "∕": "/"})
+_SIGNS = str.maketrans("−–⁄∕", "--//")  # U+2212, the en dash of word processors, and slashes
 _PLAIN = r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)"
 _DECIMAL = re.compile(rf"[+-]?{_PLAIN}(?:[eE][+-]?[0-9]+)?")
 _RATIO = re.compile(rf"([+-]?{_PLAIN}) ?/ ?({_PLAIN})")
@@ -41,7 +38,7 @@ def read_number(text: str, *, decimal_comma: bool = False) -> Number:
     # a text of a million digits would only cost time: no float can represent it
     if len(text) > LONGEST:
         raise NotANumber(f"{quoted(text)} is too long for a number ({len(text)} characters)")
-    clean = text.strip().translate(_MINUS_SIGNS).translate(_SLASHES)
+    clean = text.strip().translate(_SIGNS)
     number = _parse(clean.replace(",", ".") if decimal_comma else clean)
     if number is None:
         raise NotANumber(_why_not(text, clean))
@@ -50,9 +47,8 @@ def read_number(text: str, *, decimal_comma: bool = False) -> Number:
 
 def is_number(text: str, *, decimal_comma: bool = False) -> bool:
     """Return whether `text` looks like a number, readable or not (`1/0` and `1e400` do)."""
-    clean = text.strip().translate(_MINUS_SIGNS).translate(_SLASHES)
-    if decimal_comma:
-        clean = clean.replace(",", ".")
+    clean = text.strip().translate(_SIGNS)
+    clean = clean.replace(",", ".") if decimal_comma else clean
     return any(pattern.fullmatch(clean) for pattern in (_DECIMAL, _RATIO, _VULGAR))
 
 

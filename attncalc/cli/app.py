@@ -53,8 +53,6 @@ class _Command(TyperCommand):
 
 
 class _Group(TyperGroup):
-    """All commands, with help from the table."""
-
     def format_help(self, _: Any, formatter: Any) -> None:
         """Write the help."""
         from attncalc.cli.flags.helping import help_of_all

@@ -5,11 +5,11 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from attncalc.base import __version__
 from attncalc.base.workers import cores
@@ -31,19 +31,19 @@ _OF_EXTRA = re.compile(r"([A-Za-z0-9._-]++)[^;\n]*+; extra == ['\"]([\w-]+)['\"]
 Facts = dict[str, Any]
 
 
-class Stream(NamedTuple):
-    """A standard stream: its target, and its encoding."""
-
-    terminal: bool
-    encoding: str
-
-
 def facts() -> Facts:
     """Return the facts that need no file, as texts, numbers and lists of them."""
+    from attncalc.writing.pdf import TYPESETTERS
+
     return {
         "attncalc": __version__,
         "installed": _installed(),
-        "python": _python(),
+        "python": {
+            "version": platform.python_version(),
+            "implementation": platform.python_implementation(),
+            "bits": 64 if sys.maxsize > 2**32 else 32,
+            "virtual": sys.prefix != sys.base_prefix,
+        },
         "system": {
             "name": platform.system(),
             "release": platform.release(),
@@ -55,7 +55,7 @@ def facts() -> Facts:
         "threads": _blas(),
         "terminal": _terminal(),
         "environment": {name: _short(os.environ[name]) for name in REPORTED if name in os.environ},
-        "latex": [name for name in _typesetters() if shutil.which(name)],
+        "latex": [name for name in TYPESETTERS if shutil.which(name)],
     }
 
 
@@ -102,15 +102,6 @@ def _installed() -> str:
     return "from a clone" if _requirements() else "not installed: run from a clone"
 
 
-def _python() -> Facts:
-    return {
-        "version": platform.python_version(),
-        "implementation": platform.python_implementation(),
-        "bits": 64 if sys.maxsize > 2**32 else 32,
-        "virtual": sys.prefix != sys.base_prefix,
-    }
-
-
 def _blas() -> list[Facts] | str:
     """Return the libraries of numpy's matrix products, and their numbers of threads."""
     try:
@@ -131,27 +122,20 @@ def _blas() -> list[Facts] | str:
 def _terminal() -> Facts:
     from rich.console import Console
 
-    out, error = (_stream(each) for each in (sys.stdout, sys.stderr))
     console = Console(file=sys.stdout)
     return {
         "width": shutil.get_terminal_size().columns,
-        "output": out._asdict(),
-        "errors": error._asdict(),
+        "output": _stream(sys.stdout),
+        "errors": _stream(sys.stderr),
         "files": sys.getfilesystemencoding(),
         "color": console.color_system or "none",
     }
 
 
-def _stream(stream: TextIO | None) -> Stream:
+def _stream(stream: TextIO | None) -> Facts:
     if stream is None:
-        return Stream(False, "closed")
-    return Stream(stream.isatty(), stream.encoding or "unknown")
-
-
-def _typesetters() -> Mapping[str, Any]:
-    from attncalc.writing.pdf import TYPESETTERS
-
-    return TYPESETTERS
+        return {"terminal": False, "encoding": "closed"}
+    return {"terminal": stream.isatty(), "encoding": stream.encoding or "unknown"}
 
 
 def _short(text: str) -> str:

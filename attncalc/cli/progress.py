@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 PATIENCE = 1.0
 """Seconds before a bar is shown."""
+WIDTH = 30
 
 
 @contextmanager
@@ -20,11 +21,23 @@ def reporting() -> Iterator["Report | None"]:
     if not sys.stderr.isatty():
         yield None
         return
-    bar = _Bar()
+    start, is_shown = time.monotonic(), False
+
+    def report(done: int, of: int) -> None:
+        """Draw how much is done, if it has taken a second and more is left."""
+        nonlocal is_shown
+        is_shown = is_shown or (time.monotonic() - start >= PATIENCE and done != of)
+        if is_shown:
+            bar = "#" * (WIDTH * done // of)
+            sys.stderr.write(f"\r[{bar:-<{WIDTH}}] {100 * done // of:3d} %")
+            sys.stderr.flush()
+
     try:
-        yield bar.report
+        yield report
     finally:
-        bar.close()
+        if is_shown:
+            sys.stderr.write("\r" + " " * 40 + "\r")
+            sys.stderr.flush()
 
 
 def counted(results: Iterable[R], of: int) -> Iterator[R]:
@@ -34,28 +47,3 @@ def counted(results: Iterable[R], of: int) -> Iterator[R]:
             yield each
             if report is not None:
                 report(done, of)
-
-
-class _Bar:
-    """A progress bar that appears when the work has taken a second and more is left."""
-
-    def __init__(self) -> None:
-        self.start = time.monotonic()
-        self.shown = False
-
-    def report(self, done: int, blocks: int) -> None:
-        """Draw how much is done."""
-        if not self.shown and (time.monotonic() - self.start < PATIENCE or done == blocks):
-            return
-        self.shown = True
-        width = 30
-        filled = width * done // blocks
-        bar = "#" * filled + "-" * (width - filled)
-        sys.stderr.write(f"\r[{bar}] {100 * done // blocks:3d} %")
-        sys.stderr.flush()
-
-    def close(self) -> None:
-        """Remove the bar."""
-        if self.shown:
-            sys.stderr.write("\r" + " " * 40 + "\r")
-            sys.stderr.flush()

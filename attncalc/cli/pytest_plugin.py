@@ -13,11 +13,6 @@ def pytest_addoption(parser: Any) -> None:
     group.addoption("--attncalc-backend", default="numpy", help="numpy, torch or jax")
 
 
-def pytest_collection(session: Any) -> None:
-    """Keep the kernel for the cases."""
-    session.attncalc = None
-
-
 def pytest_collection_modifyitems(session: Any, config: Any, items: list[Any]) -> None:
     """Add the cases of the kernel to the tests."""
     if config.getoption("--attncalc"):

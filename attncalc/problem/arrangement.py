@@ -16,12 +16,13 @@ from attncalc.base.errors import AttncalcError, InputError
 from attncalc.base.typed import as_written
 from attncalc.equations.operation import Shape
 from attncalc.equations.operations.angles import RopeScaling
-from attncalc.problem.attention.declared import NONE, AttentionFields
+from attncalc.problem.attention.attention import size_of
+from attncalc.problem.attention.declared import NONE
 from attncalc.problem.attention.placed import ATTENTION, is_there
 from attncalc.problem.attention.rope_scaling import scaling_as_typed
 from attncalc.problem.calculation import Calculation, Placed, Stream
 from attncalc.problem.feed_forward import FEED_FORWARD
-from attncalc.problem.field import IMAGE, LAYERS, Setting, declared
+from attncalc.problem.field import IMAGE, LAYERS
 from attncalc.problem.fields import (
     ALONE,
     DECODER,
@@ -31,14 +32,6 @@ from attncalc.problem.fields import (
     SETTINGS,
     TOKENS,
     VIT,
-    EmbeddingFields,
-    FeedForwardFields,
-    HeadFields,
-    LatentFields,
-    LayerFields,
-    NormalisationFields,
-    PatchFields,
-    ResidualFields,
     role_of,
 )
 from attncalc.problem.normalisation import NORMALISATION
@@ -61,9 +54,12 @@ def arranged(problem: Outer) -> Calculation:
     # before gradients: their shapes are those of every given matrix, also of one nothing reads
     others = [name for name in problem.names if name not in (*arriving, *replaced)]
     _refuse_not_read(problem, parts, others)
-    calculation = _with_gradients(problem, parts)
-    _refuse_not_read(problem, calculation, arriving)
-    return calculation
+    if problem.backward:
+        from attncalc.problem.gradients.way_back import with_gradients  # here, for few go back
+
+        parts = with_gradients(problem, parts)
+    _refuse_not_read(problem, parts, arriving)
+    return parts
 
 
 def _refuse_not_read(problem: Outer, calculation: Calculation, names: Sequence[str]) -> None:
@@ -128,19 +124,11 @@ WEIGHTS = ATTENTION._replace(settings=lambda placed: ())
 """An attention whose weights an equation defines: it reads no setting."""
 
 
-def _with_gradients(problem: Outer, calculation: Calculation) -> Calculation:
-    if not problem.backward:
-        return calculation
-    from attncalc.problem.gradients.way_back import with_gradients  # here, for few go back
-
-    return with_gradients(problem, calculation)
-
-
 def _refuse_those_of_layers(problem: Outer) -> None:
     for name in (*problem.those_given(*GIVEN), *problem.inner):
-        if name not in GIVEN or GIVEN[name].kind in (LAYERS, IMAGE):
-            is_image = name in GIVEN and GIVEN[name].kind == IMAGE
-            of = "a Vision Transformer" if is_image else "an encoder or a decoder"
+        kind = GIVEN[name].kind if name in GIVEN else LAYERS
+        if kind in (LAYERS, IMAGE):
+            of = "a Vision Transformer" if kind == IMAGE else "an encoder or a decoder"
             raise InputError(
                 f"{name.rstrip('.')} is given, but attention does not use it: it belongs to "
                 f"{of} (block)"
@@ -170,7 +158,6 @@ def _tokens(problem: Outer) -> str:
 
 
 def _refuse_both(problem: Outer) -> None:
-    """Refuse tokens from two sources."""
     image = problem.those_given("image", "patch", "E", "b_E", "channels")
     if image and problem.block != VIT:
         raise InputError(
@@ -188,8 +175,6 @@ def _refuse_both(problem: Outer) -> None:
 def _stream(problem: Outer, name: str) -> Stream:
     matrix = problem.standing.upright(name, problem.stored(name))
     if matrix.ndim != 2:
-        from attncalc.problem.attention.attention import size_of
-
         raise InputError(f"{name} is {size_of(matrix)}: tokens are one matrix for all heads")
     labels = problem.keys if name == "X2" else problem.queries
     tokens, width = matrix.shape
@@ -201,18 +186,6 @@ OF_ALL = (
     *("backward", "target_ids", "step", "equations"),
 )
 """Settings of the entire problem, with any parts; gradients check their own."""
-NEEDED = {
-    AttentionFields: "an attention (W_Q, W_K and W_V)",
-    EmbeddingFields: "ids and W_E",
-    FeedForwardFields: "a feed-forward part (W_1 and W_2)",
-    HeadFields: "a head (W_out)",
-    LatentFields: "a latent attention (W_DKV and W_KR)",
-    LayerFields: "a layer of an encoder or a decoder",
-    NormalisationFields: "a normalization",
-    PatchFields: "an image",
-    ResidualFields: "a layer with an attention or a feed-forward part",
-}
-"""The fields that the settings of each owner require."""
 
 
 def refuse_unread(problem: Outer, parts: Sequence[Placed]) -> None:
@@ -249,7 +222,7 @@ def _check(problem: Outer, prefix: str, said: dict[str, Any], parts: Sequence[Pl
         what = f"layer {prefix.rstrip('.')}" if prefix else f"this {IN_WORDS[problem.block]}"
         raise InputError(
             f"{prefix}{name} is {_as_typed(value)}, but {what} does not use it: it needs "
-            f"{_needs(name)}"
+            f"{SETTINGS[name].needs}"
         )
 
 
@@ -262,13 +235,6 @@ def _read_by(placed: Placed) -> Iterator[str]:
         yield from ("residual", "parallel")
     if placed.part in (ATTENTION, FEED_FORWARD, NORMALISATION):
         yield "norm"
-
-
-def _needs(name: str) -> str:
-    """Return the requirements of a setting."""
-    return SETTINGS[name].needs or next(
-        needed for owner, needed in NEEDED.items() if name in declared(owner, Setting)
-    )
 
 
 def _as_typed(value: Any) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from attncalc.base.errors import AttncalcError, ShapeError
+from attncalc.base.errors import AttncalcError, InputError, ShapeError
 from attncalc.problem.attention.attention import Attention, size_of
 from attncalc.problem.step import Plan, Step
 
@@ -62,6 +62,17 @@ class Placed(NamedTuple):
     def size(self, shape: tuple[int, ...]) -> str:
         """Return the shape of tokens as text, in the layout of the problem."""
         return " × ".join(map(str, shape[::-1] if self.by_columns else shape))
+
+    def check_given(self, name: str, given: str) -> None:
+        """Refuse a field that is missing, and without which another has no meaning."""
+        if getattr(self.fields, name) is None:
+            raise self.fault(InputError, f"{given} is given, and no {name}")
+
+    def check_projection(self, tokens: Stream, weights: str, bias: str, of: str = "") -> None:
+        """Refuse weights that tokens cannot be multiplied by, and a bias that does not fit them."""
+        self.check_product(tokens, weights, of)
+        if getattr(self.fields, bias) is not None:
+            self.check_bias(bias, weights)
 
     def check_product(self, tokens: Stream, weights: str, of: str = "") -> None:
         """Refuse weights that tokens cannot be multiplied by; `of` ends the message."""

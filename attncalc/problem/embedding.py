@@ -32,9 +32,8 @@ def _embedded(placed: Placed, streams: Streams) -> Built:
 def _check_ids(placed: Placed, ids: str, table: str, first: int) -> None:
     """Refuse ids that are no list of whole numbers, or that name no row of their table."""
     fields = placed.fields
-    for name, other in ((ids, table), (table, ids)):
-        if getattr(fields, other) is None:
-            raise placed.fault(InputError, f"{name} is given, and no {other}")
+    placed.check_given(table, ids)
+    placed.check_given(ids, table)
     given, rows = getattr(fields, ids), getattr(fields, table)
     if given.ndim != 2 or min(given.shape) != 1:
         raise placed.fault(ShapeError, f"{ids} is {size_of(given)}: it takes a list of ids")

@@ -79,22 +79,19 @@ def _check(placed: Placed, tokens: Stream) -> None:
 def _check_presence(placed: Placed) -> None:
     fields = placed.fields
     there = fields.those_given(*GIVEN)
-    needed = ("W_1", "W_2", *(("W_3",) if fields.b_3 is not None else ()))
-    for name in needed:
-        if getattr(fields, name) is None:
-            other = "b_3" if name == "W_3" else there[0]
-            raise placed.fault(InputError, f"{placed.named(other)} is given, and no {name}")
-    for name in fields.those_given(*_OF_EXPERTS[1:]) if fields.W_router is None else ():
-        raise placed.fault(InputError, f"{placed.named(name)} is given, and no W_router")
+    for name in ("W_1", "W_2"):
+        placed.check_given(name, placed.named(there[0]))
+    if fields.b_3 is not None:
+        placed.check_given("W_3", placed.named("b_3"))
+    for name in fields.those_given(*_OF_EXPERTS[1:]):
+        placed.check_given("W_router", placed.named(name))
     for name in ("W_s1", "W_s2") if fields.those_given(*_OF_EXPERTS[3:]) else ():
-        if getattr(fields, name) is None:
-            raise placed.fault(InputError, f"a shared expert is given, and no {name}")
+        placed.check_given(name, "a shared expert")
     if fields.activation in GATED and fields.W_3 is None:
         raise placed.fault(InputError, f"activation {fields.activation} needs a gate, W_3")
 
 
 def _check_choice(placed: Placed, count: int) -> None:
-    """Refuse choices that so many experts do not allow."""
     fields = placed.fields
     if count < 2 or (fields.top_k or 0) > count:
         raise placed.fault(
@@ -152,34 +149,31 @@ def _check_experts(placed: Placed, tokens: Stream) -> None:
 
 def _steps(placed: Placed, tokens: str, gives: str) -> Iterator[Step]:
     if not placed.fields.n_experts:
-        yield from _fed(placed, tokens, ("F_1", "F_3", "G", gives), ("1", "3", "2"))
+        yield from _fed(placed, tokens, gives)
         return
     has_own = placed.fields.W_s1 is not None
     routed = placed.named("F_mix") if has_own else gives
     steps = tuple(_routed(placed, tokens))
     yield from steps
     shares, of_experts, read = steps[-1].name, placed.named("F_E"), tokens
-    mix: str = "MixExperts"
-    inputs: tuple[str, ...] = (shares, of_experts)
+    mix, inputs = "MixExperts", [shares, of_experts]
     if placed.fields.router_scales == "inputs":
-        read, mix, inputs = placed.named("X_E"), "SumExperts", (of_experts,)
+        read, mix, inputs = placed.named("X_E"), "SumExperts", [of_experts]
         scaled = Stated(Statement("ScaleForExperts"))
         yield Step(read, TITLES["X_E"], scaled, (shares, tokens), slices="expert")
-    for step in _fed(placed, read, ("F_1", "F_3", "G", of_experts), ("1", "3", "2")):
+    for step in _fed(placed, read, of_experts):
         yield step._replace(slices="expert")
     title = TITLES["F_mix" if has_own else "F_2"]
-    yield Step(routed, title, Stated(Statement(mix)), inputs)
+    yield Step(routed, title, Stated(Statement(mix)), tuple(inputs))
     if not has_own:
         return
     of_own = placed.named("F_s2")
-    yield from _fed(placed, tokens, ("F_s1", "F_s3", "G_s", of_own), ("s1", "s3", "s2"))
+    yield from _fed(placed, tokens, of_own, "s")
     if placed.fields.W_sgate is not None:
-        inputs = (tokens, placed.named("W_sgate"))
-        logit, of_own = placed.named("E_own"), placed.named("F_s")
-        yield Step(logit, TITLES["E_own"], Project(), inputs, "queries", "values")
-        gate = Stated(Statement("GateRows"))
-        inputs = (logit, placed.named("F_s2"))
-        yield Step(of_own, TITLES["F_s"], gate, inputs)
+        logit, gated, gate = map(placed.named, ("E_own", "F_s", "W_sgate"))
+        yield Step(logit, TITLES["E_own"], Project(), (tokens, gate), "queries", "values")
+        yield Step(gated, TITLES["F_s"], Stated(Statement("GateRows")), (logit, of_own))
+        of_own = gated
     yield Step(gives, TITLES["F_2"], Add(), (routed, of_own))
 
 
@@ -221,27 +215,26 @@ def _routed(placed: Placed, tokens: str) -> Iterator[Step]:
         yield step("E_scaled", Multiply(Fraction(fields.router_scale)), last)
 
 
-def _fed(
-    placed: Placed, tokens: str, names: tuple[str, ...], weights: tuple[str, ...]
-) -> Iterator[Step]:
-    """Yield two projections with an activation between them, and a gate if it is there."""
-    (first, gate, inner), gives = map(placed.named, names[:3]), names[3]
-    kind = placed.fields.activation
-    yield _projected(placed, first, tokens, weights[0])
-    if getattr(placed.fields, f"W_{weights[1]}") is None:
-        yield Step(inner, TITLES[names[2]], Activate(kind), (first,))
+def _fed(placed: Placed, tokens: str, gives: str, of: str = "") -> Iterator[Step]:
+    """Yield two projections with an activation between them, and a gate if it is there.
+
+    of: "s" for the shared expert, which has no biases.
+    """
+    kind, title = placed.fields.activation, TITLES["G_s" if of else "G"]
+    first, gate, inner = map(placed.named, (f"F_{of}1", f"F_{of}3", "G_s" if of else "G"))
+
+    def projected(name: str, read: str, number: str) -> Step:
+        own = placed.fields.those_given(f"W_{number}", *(() if of else (f"b_{number}",)))
+        return Step(name, TITLES[f"F_{number}"], Project(), (read, *map(placed.named, own)))
+
+    yield projected(first, tokens, f"{of}1")
+    if getattr(placed.fields, f"W_{of}3") is None:
+        yield Step(inner, title, Activate(kind), (first,))
     else:
-        yield _projected(placed, gate, tokens, weights[1])
-        yield Step(inner, TITLES[names[2]], Gate(kind), (first, gate))
-    last = _projected(placed, gives, inner, weights[2])
+        yield projected(gate, tokens, f"{of}3")
+        yield Step(inner, title, Gate(kind), (first, gate))
+    last = projected(gives, inner, f"{of}2")
     yield last._replace(title=TITLES.get(gives.removeprefix(placed.prefix), last.title))
-
-
-def _projected(placed: Placed, name: str, tokens: str, number: str) -> Step:
-    biases = () if number.startswith("s") else (f"b_{number}",)
-    own = placed.fields.those_given(f"W_{number}", *biases)
-    inputs = (tokens, *map(placed.named, own))
-    return Step(name, TITLES[f"F_{number}"], Project(), inputs)
 
 
 IN_WORDS = {

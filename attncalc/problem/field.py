@@ -34,6 +34,15 @@ LAYER_PANELS = PATCHES, OF_LAYERS, EMBEDDING, NORMALISATION, FEED_FORWARD, HEAD 
 """Headings of flags of layers, after the others."""
 KIND_OF = {**dict.fromkeys(LAYER_PANELS, LAYERS), PATCHES: IMAGE}
 """The kind of what is declared below a heading, unless it has one of its own."""
+NEEDED = {
+    **dict.fromkeys((CONVENTIONS, KINDS), "an attention (W_Q, W_K and W_V)"),
+    PATCHES: "an image",
+    OF_LAYERS: "a layer of an encoder or a decoder",
+    NORMALISATION: "a normalization",
+    FEED_FORWARD: "a feed-forward part (W_1 and W_2)",
+    HEAD: "a head (W_out)",
+}
+"""What a setting below a heading needs, unless it states something else."""
 OF_BLOCK = {
     "attention": ("", "self", "cross"),
     "encoder": ("", "self", LAYERS),
@@ -51,6 +60,12 @@ class OneOf:
 
     values: tuple[str, ...]
 
+    @property
+    def takes(self) -> str:
+        """Its accepted values, as text."""
+        *others, last = (f'"{value}"' for value in self.values)
+        return f"{', '.join(others)} or {last}"
+
     def __call__(self, given: Any) -> str:
         """Return the value that is meant."""
         said = plain(given)
@@ -58,6 +73,29 @@ class OneOf:
             if said == plain(value):
                 return value
         raise ValueError
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """What reads a number from a lowest one, or above it."""
+
+    low: int
+    is_above: bool = False
+
+    @property
+    def takes(self) -> str:
+        """Its accepted values, as text."""
+        return f"a number {'above' if self.is_above else 'from'} {self.low}"
+
+    def __call__(self, given: Any) -> Fraction:
+        """Return the number, exactly."""
+        value = number(given)
+        if value < self.low or (self.is_above and value == self.low):
+            raise ValueError
+        return value
+
+
+positive, not_negative, from_one = AtLeast(0, is_above=True), AtLeast(0), AtLeast(1)
 
 
 @dataclass(frozen=True)
@@ -106,7 +144,7 @@ class Setting(NamedTuple):
     kind: as of a matrix that can be given.
     in_decoder, in_vit: the default in a decoder, or for an image, if it differs.
     is_list: whether it takes several values.
-    needs: what else is to be given for it to count; "" for no more than its part.
+    needs: what is to be given for it to count.
     flag: the flag that adds one of its values, where it may be repeated.
     """
 
@@ -180,10 +218,11 @@ def setting(
     **more: Any,
 ) -> Any:
     """Declare a convention; the default of an open one depends on the problem."""
-    takes = takes or (read.takes if isinstance(read, Whole) else TAKES[read])
+    takes = takes or (read.takes if isinstance(read, OneOf | AtLeast | Whole) else TAKES[read])
     read = OrNone(read) if default is None else read
     kind = more.pop("kind", KIND_OF.get(panel, ""))
-    made = Setting(default, read, takes, says, panel, kind=kind, **more)
+    needs = more.pop("needs", NEEDED.get(panel, ""))
+    made = Setting(default, read, takes, says, panel, kind=kind, needs=needs, **more)
     is_open = is_open or made.in_decoder is not None or made.kind in (LAYERS, IMAGE)
     return field(default=None if is_open else default, metadata={"field": made})
 
@@ -191,9 +230,7 @@ def setting(
 def choice(words: str, says: str, panel: str, **more: Any) -> Any:
     """Declare a convention that has one of these words as its value, by default the first."""
     values = tuple(words.split())
-    quoted_values = [f'"{value}"' for value in values]
-    takes = f"{', '.join(quoted_values[:-1])} or {quoted_values[-1]}"
-    return setting(values[0], OneOf(values), says, panel, takes=takes, **more)
+    return setting(values[0], OneOf(values), says, panel, **more)
 
 
 def nested(says: str, *, several: bool = False) -> Any:
@@ -212,30 +249,6 @@ def number(given: Any) -> Fraction:
     if isinstance(given, bool):
         raise ValueError
     return given if isinstance(given, Fraction) else Fraction(read_number(str(given)))
-
-
-def positive(given: Any) -> Fraction:
-    """Read a number above 0."""
-    value = number(given)
-    if value <= 0:
-        raise ValueError
-    return value
-
-
-def from_one(given: Any) -> Fraction:
-    """Read a number from 1."""
-    value = number(given)
-    if value < 1:
-        raise ValueError
-    return value
-
-
-def not_negative(given: Any) -> Fraction:
-    """Read a number from 0."""
-    value = number(given)
-    if value < 0:
-        raise ValueError
-    return value
 
 
 def sides(given: Any) -> int | tuple[int, int]:
@@ -275,13 +288,7 @@ def yes_or_no(given: Any) -> bool:
     return said in ("true", "1")
 
 
-TAKES: dict[Callable[[Any], Any], str] = {
-    number: "a number",
-    positive: "a number above 0",
-    not_negative: "a number from 0",
-    from_one: "a number from 1",
-    yes_or_no: "true or false",
-}
+TAKES: dict[Callable[[Any], Any], str] = {number: "a number", yes_or_no: "true or false"}
 """The accepted values of settings as text, by the function that reads them."""
 
 

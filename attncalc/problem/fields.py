@@ -64,7 +64,12 @@ class EmbeddingFields:
     ids: Any = matrix("ids", "Token ids instead of X: rows of W_E.", MORE, "self")
     W_E: Any = matrix("table", "Embedding table, one row per id.", MORE, "self")
     first_id: int = setting(
-        0, Whole(0, 1), "Id of the first row of W_E: 0 or 1.", MORE, kind="self"
+        0,
+        Whole(0, 1),
+        "Id of the first row of W_E: 0 or 1.",
+        MORE,
+        kind="self",
+        needs="ids and W_E",
     )
     class_token: Any = matrix("bias", "Class token, placed before the other tokens.", EMBEDDING)
     type_ids: Any = matrix("ids", "Token type ids: rows of W_type.", EMBEDDING)
@@ -72,12 +77,7 @@ class EmbeddingFields:
 
 
 ALONE, ENCODER, DECODER, VIT = "attention", "encoder", "decoder", "vit"
-IN_WORDS = {
-    ALONE: "attention",
-    ENCODER: "encoder",
-    DECODER: "decoder",
-    VIT: "Vision Transformer",
-}
+IN_WORDS = {ALONE: "attention", ENCODER: "encoder", DECODER: "decoder", VIT: "Vision Transformer"}
 """What each block is called in messages."""
 LAST = "Y"
 """The name of the last outputs, and of those of each layer after its number."""
@@ -109,7 +109,11 @@ class ResidualFields:
     """Whether the input of a part is added to its output; see `Problem`."""
 
     residual: bool = setting(
-        True, yes_or_no, "Add the input of each sublayer to its output.", OF_LAYERS
+        True,
+        yes_or_no,
+        "Add the input of each sublayer to its output.",
+        OF_LAYERS,
+        needs="a layer with an attention or a feed-forward part",
     )
     residual_scale: Any = setting(
         Fraction(1),
@@ -154,6 +158,10 @@ class NormalisationFields:
     )
 
 
+OF_EXPERTS: dict[str, Any] = {"panel": FEED_FORWARD, "needs": "experts (W_router)"}
+"""Of each setting of experts."""
+
+
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class FeedForwardFields:
     """Every matrix and every convention of a feed-forward part; `Problem` describes them."""
@@ -176,19 +184,9 @@ class FeedForwardFields:
         "weights", "Share of the shared expert: one number per token.", FEED_FORWARD
     )
     top_k: int | None = setting(
-        None,
-        Whole(1, 10_000),
-        "Number of chosen experts per token; by default all.",
-        FEED_FORWARD,
-        needs="experts (W_router)",
+        None, Whole(1, 10_000), "Number of chosen experts per token; by default all.", **OF_EXPERTS
     )
-    router_groups: int = setting(
-        1,
-        Whole(1, 10_000),
-        "Number of groups of experts.",
-        FEED_FORWARD,
-        needs="experts (W_router)",
-    )
+    router_groups: int = setting(1, Whole(1, 10_000), "Number of groups of experts.", **OF_EXPERTS)
     top_groups: int = setting(
         1,
         Whole(1, 10_000),
@@ -197,30 +195,16 @@ class FeedForwardFields:
         needs="router_groups above 1",
     )
     router: str = choice(
-        "softmax sigmoid",
-        "softmax or sigmoid: turns router logits into shares.",
-        FEED_FORWARD,
-        needs="experts (W_router)",
+        "softmax sigmoid", "softmax or sigmoid: turns router logits into shares.", **OF_EXPERTS
     )
     router_scales: str = choice(
-        "outputs inputs",
-        "Shares multiply the outputs of experts, or their inputs.",
-        FEED_FORWARD,
-        needs="experts (W_router)",
+        "outputs inputs", "Shares multiply the outputs of experts, or their inputs.", **OF_EXPERTS
     )
     router_norm: bool = setting(
-        True,
-        yes_or_no,
-        "Divide shares of chosen experts by their sum.",
-        FEED_FORWARD,
-        needs="experts (W_router)",
+        True, yes_or_no, "Divide shares of chosen experts by their sum.", **OF_EXPERTS
     )
     router_scale: Any = setting(
-        Fraction(1),
-        positive,
-        "Factor of the shares of chosen experts.",
-        FEED_FORWARD,
-        needs="experts (W_router)",
+        Fraction(1), positive, "Factor of the shares of chosen experts.", **OF_EXPERTS
     )
     activation: str = choice(
         "relu relu2 gelu gelu-tanh gelu-quick silu swish-clamped",

@@ -45,9 +45,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
     tokens = streams[name]
     _check_presence(placed)
     if placed.fields.W_pre is not None:
-        placed.check_product(tokens, "W_pre")
-        if placed.fields.b_pre is not None:
-            placed.check_bias("b_pre", "W_pre")
+        placed.check_projection(tokens, "W_pre", "b_pre")
         tokens = Stream(_hidden(placed.fields), tokens.tokens, placed.fields.width_of("W_pre"))
         if _is_normalised(placed.fields):
             check_normalised(placed._replace(number="pre"), tokens)
@@ -55,9 +53,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
     if placed.fields.tied:
         _check_tied(placed, tokens)
     elif placed.fields.W_out is not None:
-        placed.check_product(tokens, "W_out")
-        if placed.fields.b_out is not None:
-            placed.check_bias("b_out", "W_out")
+        placed.check_projection(tokens, "W_out", "b_out")
     return Built(tuple(_steps(placed, name)))
 
 
@@ -73,13 +69,10 @@ def _hidden(fields: Any) -> str:
 
 def _check_presence(placed: Placed) -> None:
     fields = placed.fields
-    if _is_normalised(fields) and fields.W_pre is None:
-        (name, *_) = fields.those_given("gamma_pre", "beta_pre")
-        raise placed.fault(InputError, f"{name} is given, and no W_pre")
-    for number in ("pre", "out"):
-        has_weights = fields.those_given(f"W_{number}") or (number == "out" and fields.tied)
-        if fields.those_given(f"b_{number}") and not has_weights:
-            raise placed.fault(InputError, f"b_{number} is given, and no W_{number}")
+    for name in fields.those_given("gamma_pre", "beta_pre", "b_pre"):
+        placed.check_given("W_pre", name)
+    if fields.b_out is not None and not fields.tied:
+        placed.check_given("W_out", "b_out")
     if fields.tied and fields.W_out is not None:
         raise placed.fault(InputError, "W_out is given, and weights are tied to W_E: give one")
     if fields.tied and fields.W_E is None:
@@ -135,16 +128,10 @@ def _steps(placed: Placed, tokens: str) -> Iterator[Step]:
     yield Step("prob", TITLES["prob"], Softmax(), ("logits",), rows, "features")
 
 
-_IN_WORDS = {
-    "all": "all tokens",
-    "first": "the first token",
-    "last": "the last token",
-    "mean": "the mean of the tokens",
-}
-
-
 def _said(fields: Any) -> Iterator[str]:
-    yield f"the head reads {_IN_WORDS[fields.read]} (read: {fields.read})"
+    of_several = {"all": "all tokens", "mean": "the mean of the tokens"}
+    what = of_several.get(fields.read, f"the {fields.read} token")
+    yield f"the head reads {what} (read: {fields.read})"
     if fields.W_pre is not None:
         then = ", then normalized" if _is_normalised(fields) else ""
         yield f"a hidden layer of the head, with {KINDS[fields.activation_pre]}{then}"

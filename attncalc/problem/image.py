@@ -55,7 +55,10 @@ def cut_of(fields: Any) -> PatchGrid:
         side, of, name = (p, H, "rows") if H % p else (q, W, "columns")
         of_channel = " of a channel" if channels and fields.image.ndim == 2 else ""
         said += f"{side} does not divide its {of} {name}{of_channel}"
-        raise ShapeError(said + _looks_turned(fields))
+        shape = fields.image.shape
+        if len(shape) == 3 and shape[2] <= MOST_CHANNELS_LAST < min(shape[:2]):
+            said += ". Its channels seem to be last; image needs them first"
+        raise ShapeError(said)
     return PatchGrid(channels, H // p, W // q)
 
 
@@ -76,13 +79,6 @@ def _sides(fields: Any) -> tuple[int, int, int]:
     return said, shape[0], shape[1] // said
 
 
-def _looks_turned(fields: Any) -> str:
-    shape = fields.image.shape
-    if len(shape) == 3 and shape[2] <= MOST_CHANNELS_LAST < min(shape[:2]):
-        return ". Its channels seem to be last; image needs them first"
-    return ""
-
-
 def _built(placed: Placed, streams: Streams) -> Built:
     fields = placed.fields
     try:
@@ -93,12 +89,9 @@ def _built(placed: Placed, streams: Streams) -> Built:
     width = max(cut.channels, 1) * p * q
     steps = [Step("patches", TITLES["patches"], Patches((p, q)), ("image",))]
     if fields.E is not None or fields.b_E is not None:
-        if fields.E is None:
-            raise placed.fault(InputError, "b_E is given, and no E")
+        placed.check_given("E", "b_E")
         patches = Stream("patches", cut.patches, width)
-        placed.check_product(patches, "E", ", one for each number of a patch")
-        if fields.b_E is not None:
-            placed.check_bias("b_E", "E")
+        placed.check_projection(patches, "E", "b_E", ", one for each number of a patch")
         inputs = ("patches", *fields.those_given("E", "b_E"))
         steps.append(Step(placed.gives, "tokens", Project(), inputs))
         width = fields.width_of("E")

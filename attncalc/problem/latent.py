@@ -7,7 +7,6 @@ that rope turns are K_R = N W_KR, for all heads. DeepSeek-AI, *DeepSeek-V2* (202
 from collections.abc import Iterator
 from typing import Any
 
-from attncalc.base.errors import InputError
 from attncalc.base.typed import as_written
 from attncalc.equations.operation import Stated, Statement
 from attncalc.equations.operations.normalising import Normalise
@@ -30,23 +29,19 @@ def _built(placed: Placed, streams: Streams) -> Built:
     """Return the normalized latent vectors of the queries, or of keys and values."""
     (name,) = placed.reads
     tokens, number = streams[name], placed.number
-    own = placed.fields.those_given(f"W_D{number}", f"b_D{number}")
-    if f"W_D{number}" not in own:
-        raise placed.fault(InputError, f"a latent attention is given, and no W_D{number}")
-    placed.check_product(tokens, own[0])
-    for bias in own[1:]:
-        placed.check_bias(bias, own[0])
+    weights, bias = f"W_D{number}", f"b_D{number}"
+    own = placed.fields.those_given(weights, bias)
+    placed.check_given(weights, "a latent attention")
+    placed.check_projection(tokens, weights, bias)
     made = placed.named(f"C_{number}")
-    out = Stream(placed.gives, tokens.tokens, placed.fields.width_of(own[0]), tokens.labels)
+    out = Stream(placed.gives, tokens.tokens, placed.fields.width_of(weights), tokens.labels)
     gain = placed.fields.those_given(f"gamma_D{number}")
     for each in gain:
         placed.check_features(each, out._replace(name=made))
     project = (name, *map(placed.named, own))
     first = Step(made, TITLES[f"C_{number}"], Project(), project)
     norm = Normalise(placed.fields.norm_eps, is_centred=False, has_gain=bool(gain))
-    inputs = (made, *map(placed.named, gain))
-    title = TITLES[f"N_C_{number}"]
-    last = Step(placed.gives, title, norm, inputs)
+    last = Step(placed.gives, TITLES[f"N_C_{number}"], norm, (made, *map(placed.named, gain)))
     return Built((first, *with_statistics(last, norm, f"C_{number}", placed.prefix)), out)
 
 
@@ -54,11 +49,8 @@ def _joined(placed: Placed, streams: Streams) -> Built:
     """Return the columns that rope turns, and beside them the latent vectors."""
     tokens, latent = (streams[name] for name in placed.reads)
     own = placed.fields.those_given("W_KR", "b_KR")
-    if "W_KR" not in own:
-        raise placed.fault(InputError, "a latent attention is given, and no W_KR")
-    placed.check_product(tokens, "W_KR")
-    for bias in own[1:]:
-        placed.check_bias(bias, "W_KR")
+    placed.check_given("W_KR", "a latent attention")
+    placed.check_projection(tokens, "W_KR", "b_KR")
     made = placed.named("K_R")
     inputs = (tokens.name, *map(placed.named, own))
     first = Step(made, TITLES["K_R"], Project(), inputs, "keys", "features")

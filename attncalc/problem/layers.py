@@ -55,7 +55,6 @@ def has_made_tokens(fields: Scope) -> bool:
 
 
 def _parts(fields: Scope, tokens: str) -> Iterator[tuple[Part, str]]:
-    """Yield each part that is there, and the name of its result."""
     last = tokens
     if fields.those_given("image", "patch"):
         last = tokens if fields.those_given("E", "b_E") else "patches"

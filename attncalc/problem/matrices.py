@@ -88,7 +88,6 @@ def _read_text(name: str, text: str) -> Number:
 
 
 def _where(name: str, place: tuple[int, ...]) -> str:
-    """Return how messages name an entry."""
     head = f"{one_of(name)} {place[0] + 1}, " if len(place) == 3 else ""
     row = f"row {place[-2] + 1}, " if len(place) > 1 else ""
     return f"{name}, {head}{row}{'column' if row else 'entry'} {place[-1] + 1}"
@@ -102,7 +101,9 @@ def _values(name: str, raw: Matrix, *, is_own: bool, as_column: bool) -> Matrix:
     """Return a read-only array of floats, or for marks of booleans."""
     try:
         numbers = raw.astype(np.float64) if raw.dtype == object else raw
-        values: Matrix = numbers.astype(_dtype(name, numbers), copy=not is_own)
+        dtype: Any = np.float32 if numbers.dtype == np.float32 else np.float64
+        dtype = np.bool_ if role_of(name) == "marks" else dtype
+        values: Matrix = numbers.astype(dtype, copy=not is_own)
     except OverflowError:
         raise InputError(f"{name} has a number too large for float64") from None
     except (TypeError, ValueError):
@@ -116,12 +117,6 @@ def _values(name: str, raw: Matrix, *, is_own: bool, as_column: bool) -> Matrix:
     _check_entries(name, numbers.reshape(values.shape), values)
     values.flags.writeable = False
     return values
-
-
-def _dtype(name: str, numbers: Matrix) -> type[Any]:
-    if role_of(name) == "marks":
-        return np.bool_
-    return np.float32 if numbers.dtype == np.float32 else np.float64
 
 
 def _check_entries(name: str, numbers: Matrix, values: Matrix) -> None:
@@ -143,7 +138,9 @@ def _typed(raw: Matrix, values: Matrix, kept: Matrix | None) -> Matrix | None:
     """Return the numbers as typed where floats are not exact, and else None."""
     if kept is not None and np.array_equal(kept.astype(values.dtype), values):
         return kept
-    if raw.dtype != object and not _holds_long_whole_numbers(raw):
+    is_whole = raw.dtype.kind in "iu" and raw.dtype.itemsize == 8
+    is_long = is_whole and (raw.max() > MOST_WHOLE or raw.min() < -MOST_WHOLE)
+    if raw.dtype != object and not is_long:
         return None
     entries = raw.astype(object).reshape(values.shape)
     if all(map(_is_exact, entries.flat, values.flat)):
@@ -151,12 +148,6 @@ def _typed(raw: Matrix, values: Matrix, kept: Matrix | None) -> Matrix | None:
     typed: Matrix = np.frompyfunc(_as_number, 1, 1)(entries)
     typed.flags.writeable = False
     return typed
-
-
-def _holds_long_whole_numbers(raw: Matrix) -> bool:
-    """Return whether there are whole numbers that float64 may not hold."""
-    whole = raw.dtype.kind in "iu" and raw.dtype.itemsize == 8
-    return whole and bool(raw.max() > MOST_WHOLE or raw.min() < -MOST_WHOLE)
 
 
 def _is_exact(entry: object, value: float) -> bool:

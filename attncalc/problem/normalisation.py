@@ -66,7 +66,6 @@ def _refuse_other_tokens(placed: Placed, tokens: Stream, size: str) -> None:
 
 
 def _gain_and_bias(placed: Placed) -> list[str]:
-    """Return which of gain and bias are given, by their own names."""
     given: list[str] = placed.fields.those_given(f"gamma_{placed.number}", f"beta_{placed.number}")
     return given
 

@@ -17,7 +17,7 @@ from attncalc.base.types import Matrix
 from attncalc.problem.arrangement import arranged
 from attncalc.problem.attention.attention import Attention, size_of
 from attncalc.problem.calculation import Calculation
-from attncalc.problem.field import IMAGE, LAYERS, MatrixField, Setting, declared
+from attncalc.problem.field import IMAGE, LAYERS
 from attncalc.problem.fields import (
     ALONE,
     DECODER,
@@ -388,16 +388,10 @@ class Problem(Outer):
         """Return the number of tokens of a source; with a class token one more."""
         if source == "X2" and self.X2 is None:  # a decoder without an encoder attends to its own
             source = "X1"
-        if source in ("X", "X1"):
-            behind = int(self.class_token is not None)
-            return behind + (
-                self._count_made if source == self.made_tokens else super().tokens_of(source)
-            )
-        return super().tokens_of(source)
-
-    @property
-    def _count_made(self) -> int:
-        return cut_of(self).patches if self.ids is None else int(self.ids.size)
+        behind = int(self.class_token is not None and source in ("X", "X1"))
+        if source != self.made_tokens:
+            return behind + super().tokens_of(source)
+        return behind + (cut_of(self).patches if self.ids is None else int(self.ids.size))
 
     def named(self, names: Sequence[str], size: int) -> tuple[str, ...]:
         """Return the names of so many tokens: of all, or of those after the class token."""
@@ -573,25 +567,18 @@ class Problem(Outer):
         return {}
 
     def _token_names(self, sources: tuple[str, ...], size: int) -> tuple[str, ...]:
-        given: Sequence[str] | None
-        if isinstance(self.labels, Mapping):
-            given = next((self.labels[name] for name in sources if name in self.labels), None)
-        else:
-            given = self.labels
+        given: Any = self.labels
+        if isinstance(given, Mapping):
+            given = next((given[name] for name in sources if name in given), None)
         first = () if self.class_token is None or "X2" in sources else ("class",)
         if given is not None and len(given) == size - len(first):
             given = [*first, *given]
         if given is None or len(given) != size:  # with Q given, X may name only the keys
             places = cut_of(self).labels if self.image is not None else ()
-            own = places or numbered(size - len(first))
-            return (*first, *own)
-        names = distinct_names(
-            [
-                str(label) if harmless(str(label)).strip() else f"({place})"
-                for place, label in enumerate(given, start=1)
-            ]
-        )
-        return shortened(names, LONGEST_NAME)
+            return (*first, *(places or numbered(size - len(first))))
+        texts = enumerate(map(str, given), start=1)
+        names = [text if harmless(text).strip() else f"({place})" for place, text in texts]
+        return shortened(distinct_names(names), LONGEST_NAME)
 
 
 def _block(problem: Problem) -> str:
@@ -600,16 +587,12 @@ def _block(problem: Problem) -> str:
         return str(read_setting("block", problem.block))
     if problem.those_given("self", "cross", "past_K", "past_V"):
         return DECODER
-    fields = (*GIVEN.items(), *SETTINGS.items(), *((name, None) for name in NESTED))
-    if problem.those_given(*(name for name, each in fields if each and each.kind == IMAGE)):
+    kinds = {name: each.kind for name, each in (*GIVEN.items(), *SETTINGS.items())}
+    if problem.those_given(*(name for name, kind in kinds.items() if kind == IMAGE)):
         return VIT
-    started = (*declared(GradientFields, MatrixField), *declared(GradientFields, Setting))
-    of_layers = [
-        name
-        for name, each in fields
-        if (each is None or each.kind == LAYERS) and name not in started
-    ]
-    return ENCODER if problem.those_given(*of_layers) else ALONE
+    started = GradientFields.__dataclass_fields__
+    of_layers = [name for name, kind in kinds.items() if kind == LAYERS and name not in started]
+    return ENCODER if problem.those_given(*of_layers, *NESTED) else ALONE
 
 
 def _more_of(problem: Problem) -> Mapping[str, Any]:
@@ -660,7 +643,7 @@ def _default(name: str, block: str) -> Any:
 def nested_fields(problem: Problem) -> Iterator[Nesting]:
     """Yield the fields of each layer, and of each attention in one, as they are given."""
     layers = problem.layers
-    if layers is not None and (not isinstance(layers, Sequence) or isinstance(layers, str)):
+    if not isinstance(layers, Sequence | None) or isinstance(layers, str):
         raise InputError("layers takes a list of layers, each with fields of its own")
     if layers is not None and not layers:
         raise InputError("layers is empty: it takes a list of layers")
@@ -670,17 +653,12 @@ def nested_fields(problem: Problem) -> Iterator[Nesting]:
         for side in ("self", "cross"):
             if layer.get(side) is not None:
                 yield f"{number}.{side}.", layer[side], f"{number}."
-    for side in ("self", "cross"):
-        if getattr(problem, side) is not None:
-            yield f"{side}.", getattr(problem, side), ""
+    for side in problem.those_given("self", "cross"):
+        yield f"{side}.", getattr(problem, side), ""
 
 
 def _inner_of(
-    problem: Problem,
-    prefix: str,
-    given: Mapping[str, Any],
-    above: str,
-    typed: dict[str, Matrix],
+    problem: Problem, prefix: str, given: Mapping[str, Any], above: str, typed: dict[str, Matrix]
 ) -> Inner:
     """Return the fields of a layer, or of an attention; a setting holds for all that is in it."""
     _check_nested(prefix.rstrip("."), given)
@@ -709,7 +687,7 @@ def _inner_field(
     if is_side and name not in Attention.__dataclass_fields__:
         raise InputError(f"{flat}: {name} is not a field of an attention")
     if name in NESTED or value is None:
-        return None if value is None else value
+        return value
     return read_setting(flat, value) if name in SETTINGS else problem._read(flat, value, typed)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
-from attncalc.equations.operation import Shape, UnstatedError
+from attncalc.equations.operation import UnstatedError
 from attncalc.problem.problem import Problem
 from attncalc.problem.stating import line_of
+from attncalc.problem.step import shapes_of
 
 
 def replacing(problem: Problem, changes: Mapping[str, tuple[Matrix, Matrix]]) -> Problem:
@@ -27,10 +28,8 @@ def replacing(problem: Problem, changes: Mapping[str, tuple[Matrix, Matrix]]) ->
     >>> solve(replacing(problem, {"O": (where, np.zeros((1, 2)))})).shown("O")
     [['0.00', '2.66']]
     """
-    shapes: dict[str, Shape] = {name: each.shape for name, each in problem.given.items()}
     steps = {step.name: step for step in problem.calculation.steps}
-    for step in steps.values():
-        shapes[step.name] = step.operation.shape(*(shapes[name] for name in step.inputs))
+    shapes = shapes_of(problem.calculation.steps, problem.given)
     texts = {text.partition("[")[0]: text for text in problem.equations or ()}
     more: dict[str, Any] = dict(problem.more)
     for name, (where, values) in changes.items():

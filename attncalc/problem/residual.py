@@ -41,10 +41,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
     return Built((*steps, whole), read._replace(name=name))
 
 
-_READ = {
-    "shared": "the same tokens",
-    "own": "the same tokens, each normalized by itself",
-}
+_READ = {"shared": "the same tokens", "own": "the same tokens, each normalized by itself"}
 
 
 def _said(fields: Any) -> Iterator[str]:

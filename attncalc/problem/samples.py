@@ -27,6 +27,44 @@ class Sample:
         return installed if installed.exists() else package.parent / "samples" / self.file
 
 
+_PAPERS = {
+    "cosine": "cosine attention (Swin V2)",
+    "linear": "linear attention: elu + 1 in place of the softmax",
+    "linear-causal": "linear attention with a causal mask",
+    "linear-rnn": "the same, token by token",
+    "sigmoid": "sigmoid in place of the softmax",
+    "differential": "the difference of two softmax maps",
+    "latent": "multi-head latent attention (DeepSeek-V2)",
+    "talking-heads": "heads that mix before and after the softmax",
+    "gaussian": "a Gaussian kernel of the distance",
+    "off-by-one": "a softmax with 1 added to its sum",
+    "top-k": "the two largest scores of each row",
+    "lightconv": "a normalized kernel over three tokens",
+    "gated-output": "outputs times a gate",
+    "gated-delta": "the gated delta rule (Kimi Linear)",
+    "gated-linear": "linear attention with gates",
+    "retention": "RetNet: weights that decay",
+    "retention-rnn": "the same, token by token",
+    "mamba": "Mamba: a state with input-dependent steps",
+    "lstm": "an LSTM: gates, cell and hidden state",
+    "gru": "a GRU: two gates and a state",
+    "min-gru": "a GRU whose gates read only the token",
+    "mlstm": "the matrix memory of xLSTM",
+    "slstm": "the scalar memory of xLSTM, with recurrent gates",
+    "alignment": "a recurrent decoder with attention",
+    "aft-simple": "a mean of values by their keys",
+    "aft": "the same, with a bias of positions",
+    "rwkv": "a mean of values that decays",
+    "relative": "positions relative to the query, in keys and values",
+    "forgetting": "a forget gate in the scores",
+    "stick-breaking": "stick-breaking weights",
+    "hopfield": "stored patterns, and their energy",
+    "graph": "nodes that attend to their neighbors",
+    "linformer": "keys and values projected to two",
+    "performer": "random features of the softmax",
+    "fnet": "the Fourier transform in place of attention",
+}
+"""What the equations of papers compute, by the name of the sample."""
 GROUPS = {
     "Homework": (
         Sample("self.json", "self", "homework 1: three tokens, each step rounded (JSON)"),
@@ -86,48 +124,8 @@ GROUPS = {
             "convolution-2d.json", "self", "nine heads that are a 3 × 3 convolution of an image"
         ),
     ),
-    "Equations of papers": (
-        Sample("equations/cosine.json", "self", "cosine attention (Swin V2)"),
-        Sample(
-            "equations/linear.json", "self", "linear attention: elu + 1 in place of the softmax"
-        ),
-        Sample("equations/linear-causal.json", "self", "linear attention with a causal mask"),
-        Sample("equations/linear-rnn.json", "self", "the same, token by token"),
-        Sample("equations/sigmoid.json", "self", "sigmoid in place of the softmax"),
-        Sample("equations/differential.json", "self", "the difference of two softmax maps"),
-        Sample("equations/latent.json", "self", "multi-head latent attention (DeepSeek-V2)"),
-        Sample(
-            "equations/talking-heads.json", "self", "heads that mix before and after the softmax"
-        ),
-        Sample("equations/gaussian.json", "self", "a Gaussian kernel of the distance"),
-        Sample("equations/off-by-one.json", "self", "a softmax with 1 added to its sum"),
-        Sample("equations/top-k.json", "self", "the two largest scores of each row"),
-        Sample("equations/lightconv.json", "self", "a normalized kernel over three tokens"),
-        Sample("equations/gated-output.json", "self", "outputs times a gate"),
-        Sample("equations/gated-delta.json", "self", "the gated delta rule (Kimi Linear)"),
-        Sample("equations/gated-linear.json", "self", "linear attention with gates"),
-        Sample("equations/retention.json", "self", "RetNet: weights that decay"),
-        Sample("equations/retention-rnn.json", "self", "the same, token by token"),
-        Sample("equations/mamba.json", "self", "Mamba: a state with input-dependent steps"),
-        Sample("equations/lstm.json", "self", "an LSTM: gates, cell and hidden state"),
-        Sample("equations/gru.json", "self", "a GRU: two gates and a state"),
-        Sample("equations/min-gru.json", "self", "a GRU whose gates read only the token"),
-        Sample("equations/mlstm.json", "self", "the matrix memory of xLSTM"),
-        Sample("equations/slstm.json", "self", "the scalar memory of xLSTM, with recurrent gates"),
-        Sample("equations/alignment.json", "self", "a recurrent decoder with attention"),
-        Sample("equations/aft-simple.json", "self", "a mean of values by their keys"),
-        Sample("equations/aft.json", "self", "the same, with a bias of positions"),
-        Sample("equations/rwkv.json", "self", "a mean of values that decays"),
-        Sample(
-            "equations/relative.json", "self", "positions relative to the query, in keys and values"
-        ),
-        Sample("equations/forgetting.json", "self", "a forget gate in the scores"),
-        Sample("equations/stick-breaking.json", "self", "stick-breaking weights"),
-        Sample("equations/hopfield.json", "self", "stored patterns, and their energy"),
-        Sample("equations/graph.json", "self", "nodes that attend to their neighbors"),
-        Sample("equations/linformer.json", "self", "keys and values projected to two"),
-        Sample("equations/performer.json", "self", "random features of the softmax"),
-        Sample("equations/fnet.json", "self", "the Fourier transform in place of attention"),
+    "Equations of papers": tuple(
+        Sample(f"equations/{name}.json", "self", shows) for name, shows in _PAPERS.items()
     ),
     "Counting": (
         Sample("counts.json", "self", "asks for parameters, multiply-adds and the cache"),
@@ -176,6 +174,7 @@ KERNELS = (
     Sample("kernels", "kernel", "attention in NumPy, right and with a bug, for attncalc conform"),
 )
 """Attention kernels: folders of Python files."""
+ALL = {each.name: each for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS)}
 
 
 def sample(name: str) -> Sample:
@@ -186,12 +185,10 @@ def sample(name: str) -> Sample:
     >>> sample("cross").kind
     'cross'
     """
-    for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS):
-        if each.name == name:
-            return each
+    if name in ALL:
+        return ALL[name]
     from difflib import get_close_matches
 
-    names = [each.name for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS)]
-    near = get_close_matches(name, names, 1)
-    among = f"did you mean {near[0]}? (attncalc samples lists all)" if near else ", ".join(names)
+    near = get_close_matches(name, ALL, 1)
+    among = f"did you mean {near[0]}? (attncalc samples lists all)" if near else ", ".join(ALL)
     raise InputError(f'no sample is called "{name}": {among}')

@@ -4,36 +4,22 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from attncalc.problem import fields as declared
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.fields import (
-    DECODER,
-    GIVEN,
-    NESTED,
-    SETTINGS,
-    EmbeddingFields,
-    EquationFields,
-    FeedForwardFields,
-    GradientFields,
-    HeadFields,
-    LatentFields,
-    LayerFields,
-    NormalisationFields,
-    PatchFields,
-    ResidualFields,
-)
+from attncalc.problem.fields import DECODER, GIVEN, NESTED, SETTINGS
 
 
 class Scope(
-    EquationFields,
-    GradientFields,
-    HeadFields,
-    FeedForwardFields,
-    LatentFields,
-    NormalisationFields,
-    ResidualFields,
-    LayerFields,
-    EmbeddingFields,
-    PatchFields,
+    declared.EquationFields,
+    declared.GradientFields,
+    declared.HeadFields,
+    declared.FeedForwardFields,
+    declared.LatentFields,
+    declared.NormalisationFields,
+    declared.ResidualFields,
+    declared.LayerFields,
+    declared.EmbeddingFields,
+    declared.PatchFields,
     Attention,
 ):
     """The fields of all parts; a part reads its own."""

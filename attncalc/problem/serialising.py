@@ -97,7 +97,6 @@ def in_json(problem: Problem) -> dict[str, Any]:
 
 
 def _in_part(problem: Problem, name: str) -> Any:
-    """Return the fields of each layer, or of an attention, as in a file."""
     given = getattr(problem, name)
     if not NESTED[name].several:
         return _of_part(problem, f"{name}.", given)
@@ -225,30 +224,26 @@ def _joined(problem: Problem, name: str, matrix: Matrix) -> Matrix:
 def _block(problem: Problem, name: str, matrix: Matrix) -> Iterator[Row]:
     """Yield the rows of a given matrix, with the names of its tokens if it has any."""
     texts = [[as_typed(value) for value in row] for row in matrix]
-    names = _labels_of(problem, name)
-    if name in ("S", "A"):
-        yield from _with_both_sides(problem, texts)
-    elif names is None:
-        yield from texts
-    elif problem.standing.by_columns:
-        yield [TOKEN, *names]
-        for number, row in enumerate(texts, start=1):
-            yield [f"feature {number}", *row]
-    else:
-        yield [TOKEN, *(f"feature {number}" for number in range(1, matrix.shape[1] + 1))]
-        for label, row in zip(names, texts, strict=True):
-            yield [label, *row]
-
-
-def _with_both_sides(problem: Problem, texts: list[list[str]]) -> Iterator[Row]:
-    """Yield the rows of scores, or of weights, with the names of queries and keys if any."""
-    if problem.labels is None:
+    names = _names_of_sides(problem, name, matrix)
+    if names is None:
         yield from texts
         return
-    rows, columns = problem.standing.pair(problem.queries, problem.keys)
-    yield [TOKEN, *map(harmless_cell, columns)]
-    for label, row in zip(rows, texts, strict=True):
+    yield [TOKEN, *map(harmless_cell, names[1])]
+    for label, row in zip(names[0], texts, strict=True):
         yield [harmless_cell(label), *row]
+
+
+def _names_of_sides(problem: Problem, name: str, matrix: Matrix) -> Sequence[Row] | None:
+    """Return the names of rows and columns of a matrix, if its tokens have any."""
+    found, standing = labels(problem), problem.standing
+    if name not in LABELLED or found is None:
+        return None
+    if name in ("S", "A"):
+        return standing.pair(problem.queries, problem.keys)
+    names = found.get(name) if isinstance(found, dict) else found if name == "X" else None
+    count = standing.pair(*matrix.shape)[1]
+    features = [f"feature {number}" for number in range(1, count + 1)]
+    return None if names is None else standing.pair(names, features)
 
 
 def _line_of_labels(problem: Problem) -> Row | None:
@@ -259,12 +254,3 @@ def _line_of_labels(problem: Problem) -> Row | None:
         return None
     shown = (name or f"({place})" for place, name in enumerate(names, start=1))
     return [f"labels {tokens}", *map(harmless_cell, shown)]
-
-
-def _labels_of(problem: Problem, name: str) -> list[str] | None:
-    """Return the names of a matrix's tokens as given, if any."""
-    found = labels(problem)
-    if name not in LABELLED or found is None:
-        return None
-    names = found.get(name) if isinstance(found, dict) else found if name == "X" else None
-    return None if names is None else list(map(harmless_cell, names))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from attncalc.base.text import on_a_line
+from attncalc.base.text import amount, on_a_line
 from attncalc.base.typed import as_written
 from attncalc.equations.operations.angles import LINEAR, RopeScaling
 from attncalc.equations.operations.distances import exponents_of_slopes
@@ -55,13 +55,20 @@ def conventions(problem: Problem, rounding: str = "") -> tuple[str, ...]:
     shown to 2 decimals, halves away from zero
     full precision carried from step to step (rounding: display)
     """
-    rounding = rounding or problem.rounding
-    return (
-        *_layout_in_words(problem),
-        *_parts_in_words(problem, rounding),
-        *_rounding_in_words(problem, rounding),
-        *problem.remarks,
-    )
+    return tuple(_in_words(problem, rounding or problem.rounding))
+
+
+def _in_words(problem: Problem, rounding: str) -> Iterator[str]:
+    yield f"tokens are {problem.layout}"
+    if problem.weights_layout == "torch":
+        yield "weights are stored (out, in), as PyTorch keeps them"
+    yield from _parts_in_words(problem, rounding)
+    yield f"shown to {amount(problem.decimals, 'decimal')}, halves away from zero"
+    if rounding == EACH_STEP:
+        yield "each step rounded before the next reads it (rounding: each-step)"
+    else:
+        yield "full precision carried from step to step (rounding: display)"
+    yield from problem.remarks
 
 
 def _parts_in_words(problem: Problem, rounding: str) -> Iterator[str]:
@@ -71,18 +78,13 @@ def _parts_in_words(problem: Problem, rounding: str) -> Iterator[str]:
         for part in problem.calculation.parts
         if part.attention is not None
     ]
-    yield from _told_together(attentions)
+    for text in dict.fromkeys(text for _, texts in attentions for text in texts):
+        places = [prefix.rstrip(".") for prefix, texts in attentions if text in texts]
+        yield text if len(places) == len(attentions) else f"{', '.join(places)}: {text}"
     others = [part for part in problem.calculation.parts if part.attention is None]
     if others and not problem.residual:
         yield "no residual connections (residual: false)"
     yield from dict.fromkeys(text for part in others for text in part.says)
-
-
-def _told_together(parts: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
-    said = dict.fromkeys(text for _, texts in parts for text in texts)
-    for text in said:
-        places = [prefix.rstrip(".") for prefix, texts in parts if text in texts]
-        yield text if len(places) == len(parts) else f"{', '.join(places)}: {text}"
 
 
 def _attention_in_words(attention: Attention, steps: Plan, rounding: str) -> Iterator[str]:
@@ -101,12 +103,6 @@ def _attention_in_words(attention: Attention, steps: Plan, rounding: str) -> Ite
         yield from _masks_in_words(attention)
 
 
-def _layout_in_words(problem: Problem) -> Iterator[str]:
-    yield f"tokens are {problem.layout}"
-    if problem.weights_layout == "torch":
-        yield "weights are stored (out, in), as PyTorch keeps them"
-
-
 def _norm_in_words(problem: Attention) -> Iterator[str]:
     if problem.qk_norm == "none":
         return
@@ -121,28 +117,24 @@ def _norm_in_words(problem: Attention) -> Iterator[str]:
 
 def _positions_in_words(problem: Attention) -> Iterator[str]:
     if problem.positions == "sinusoidal":
-        places = f"{_sinusoidal_places(problem)}{base_of(problem)}"
-        yield f"sinusoidal positions added to the tokens, {places}"
+        first = {n: sinusoidal_place(problem, n) for n in TOKENS if n in problem.names}
+        places = ", ".join(f"the first of {name} at place {at}" for name, at in first.items())
+        if len({*first.values()}) == 1:
+            places = f"the first at place {first.popitem()[1]}"
+        yield f"sinusoidal positions added to the tokens, {places}{base_of(problem)}"
     if problem.positions == "rope":
         pairs = "half the width apart" if problem.rope_pairing == "halves" else "side by side"
         turned = "" if problem.rope_dims is None else f" in their first {problem.rope_dims} columns"
+        query, key = map(as_written, problem.rope_places)
+        places = f"the first query at place {query}, the first key at place {key}"
+        if query == key:
+            places = f"the first token at place {key}"
+        factor = Fraction(problem.rope_factor)
+        grown = "" if factor == 1 else f", times {as_written(factor)} (rope_factor)"
         yield (
-            f"queries and keys rotated by RoPE{turned}: {_rope_speed(problem)}, "
-            f"{_rope_places(problem)}, paired columns {pairs} ({problem.rope_pairing})"
-            f"{_grown(problem)}"
+            f"queries and keys rotated by RoPE{turned}: {_rope_speed(problem)}, {places}, "
+            f"paired columns {pairs} ({problem.rope_pairing}){grown}"
         )
-
-
-def _grown(problem: Attention) -> str:
-    factor = Fraction(problem.rope_factor)
-    return "" if factor == 1 else f", times {as_written(factor)} (rope_factor)"
-
-
-def _sinusoidal_places(problem: Attention) -> str:
-    places = {name: sinusoidal_place(problem, name) for name in TOKENS if name in problem.names}
-    if len(set(places.values())) == 1:
-        return f"the first at place {next(iter(places.values()))}"
-    return ", ".join(f"the first of {name} at place {place}" for name, place in places.items())
 
 
 def _rope_speed(problem: Attention) -> str:
@@ -163,13 +155,6 @@ def _rope_speed(problem: Attention) -> str:
     )
 
 
-def _rope_places(problem: Attention) -> str:
-    query, key = map(as_written, problem.rope_places)
-    if query == key:
-        return f"the first token at place {key}"
-    return f"the first query at place {query}, the first key at place {key}"
-
-
 def _heads_in_words(problem: Attention) -> Iterator[str]:
     heads, groups = problem.n_heads, problem.n_kv_heads
     if heads == 1:
@@ -177,9 +162,9 @@ def _heads_in_words(problem: Attention) -> Iterator[str]:
     joined = "side by side" if problem.combine == "concat" else "averaged"
     yield f"{heads} heads, their outputs {joined} (combine: {problem.combine})"
     if groups < heads:
-        each = (
-            "the one key and value head" if groups == 1 else f"each of {groups} key and value heads"
-        )
+        each = "the one key and value head"
+        if groups > 1:
+            each = f"each of {groups} key and value heads"
         yield f"{each} serves {heads // groups} query heads in turn"
 
 
@@ -239,36 +224,28 @@ def _masks_in_words(problem: Attention) -> Iterator[str]:
     if problem.sinks is not None:
         yield "sinks: each head's sink is added to the softmax of its rows as an extra logit"
     if problem.normalizer != "softmax":
-        means = {
-            "hardmax": "all weight to the largest score, shared by ties",
-            "sum": "each score divided by the sum of its row",
-        }
-        yield f"normalizer {problem.normalizer}: {means[problem.normalizer]}"
+        means = "each score divided by the sum of its row"
+        if problem.normalizer == "hardmax":
+            means = "all weight to the largest score, shared by ties"
+        yield f"normalizer {problem.normalizer}: {means}"
 
 
 def _distances_in_words(problem: Attention) -> Iterator[str]:
     if problem.has_alibi:
-        of = "as given" if problem.alibi_slopes is not None else "of Press et al. (2022)"
-        of_heads = f", 2^-x for x = {_exponents(problem.n_heads)}" if "et al" in of else ""
-        yield f"ALiBi: slope times distance |i - j| taken off each score, slopes {of}{of_heads}"
+        slopes = "as given"
+        if problem.alibi_slopes is None:
+            powers = [str(each) for each in exponents_of_slopes(problem.n_heads)]
+            if len(powers) > MOST_SLOPES:
+                powers[MOST_SLOPES - 1 : -1] = ["…"]
+            slopes = f"of Press et al. (2022), 2^-x for x = {', '.join(powers)}"
+        yield f"ALiBi: slope times distance |i - j| taken off each score, slopes {slopes}"
     if problem.rel_bias is not None:
         buckets = problem.rel_bias.size // problem.n_heads
-        ways = (
-            "half of them for keys behind a query"
-            if problem.rel_both_ways
-            else ("the first for all keys behind a query")
-        )
+        ways = "half of them for keys" if problem.rel_both_ways else "the first for all keys"
         yield (
-            f"relative bias in {buckets} buckets by distance, {ways}, the last from distance "
-            f"{problem.rel_max_distance} at most"
+            f"relative bias in {buckets} buckets by distance, {ways} behind a query, the last from "
+            f"distance {problem.rel_max_distance} at most"
         )
-
-
-def _exponents(heads: int) -> str:
-    listed = [str(each) for each in exponents_of_slopes(heads)]
-    if len(listed) > MOST_SLOPES:
-        listed = [*listed[: MOST_SLOPES - 1], "…", listed[-1]]
-    return ", ".join(listed)
 
 
 def _edges_in_words(problem: Attention) -> Iterator[str]:
@@ -296,12 +273,3 @@ def _window_in_words(problem: Attention, window: int) -> str:
         if problem.causal_alignment == "bottom-right":
             where += "; the last query is at the last key (bottom-right)"
     return f"window {window}: a query sees {keys}, {own}{where}"
-
-
-def _rounding_in_words(problem: Problem, rounding: str) -> Iterator[str]:
-    decimals = "1 decimal" if problem.decimals == 1 else f"{problem.decimals} decimals"
-    yield f"shown to {decimals}, halves away from zero"
-    if rounding == EACH_STEP:
-        yield "each step rounded before the next reads it (rounding: each-step)"
-    else:
-        yield "full precision carried from step to step (rounding: display)"

@@ -50,7 +50,7 @@ from attncalc.problem.calculation import Built, Calculation
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.layers import STEP_TITLES
 from attncalc.problem.scope import Outer
-from attncalc.problem.step import Axis, Plan, Role, Step
+from attncalc.problem.step import Axis, Plan, Role, Step, shapes_of
 
 
 @cache
@@ -217,7 +217,6 @@ class _Resolution:
             self._axes[made.name] = made.rows, made.columns
 
     def _reads(self, name: str) -> tuple[str, ...]:
-        """Return the inputs of a step or an equation; () for given matrices."""
         line, step = self._lines.get(name), self._steps.get(name)
         return line.reads if line is not None else step.inputs if step is not None else ()
 
@@ -265,7 +264,6 @@ class _Resolution:
             yield self._step(line, own, settings)
 
     def _step(self, line: Line, own: Equation, settings: Mapping[str, Setting]) -> Step:
-        """Return the step of an equation, in place of the one with its name."""
         step = self._steps.get(line.name)
         computed = {each.name for each in own.group}
         inputs = tuple(each for each in own.reads if each not in computed)
@@ -281,15 +279,14 @@ class _Resolution:
             is_given = step.name in step.inputs
             title = line.title or (STEP_TITLES["A"] if is_given else step.title)
             made = step._replace(operation=operation, inputs=inputs, title=title)
-            made = made._replace(rows_of=own.recurring)
-            return made._replace(role="masked") if forbids and step.columns == "keys" else made
+            role = "masked" if forbids and step.columns == "keys" else step.role
+            return made._replace(rows_of=own.recurring, role=role)
         rows, columns = (self._axis(own, index) for index in own.at[-2:])
         title = line.title or STEP_TITLES.get(line.name, "stated by an equation")
         role = _role(line.name, rows, columns, forbids=forbids)
         of_tokens = len(own.at) > 2 and self._axis(own, own.at[0]) in ("queries", "keys")
         made = Step(line.name, title, operation, inputs, rows, columns, role)
-        made = made._replace(rows_of=own.recurring)
-        return made._replace(slices="token") if of_tokens else made
+        return made._replace(rows_of=own.recurring, slices="token" if of_tokens else made.slices)
 
     def _axis(self, own: Equation, index: str) -> Axis:
         """Return the axis of an index of a result: that of the matrices that it indexes."""
@@ -333,7 +330,6 @@ def _may_be_infinite(x: Node) -> bool:
 
 
 def _role(name: str, rows: Axis, columns: Axis, *, forbids: bool) -> Role:
-    """Return the role of a step that an equation adds."""
     if rows == "queries" and name == "O":
         return "outputs"
     if forbids:
@@ -352,20 +348,19 @@ def _axes_of_given(name: str) -> tuple[Axis, Axis]:
 
 def lines_of(problem: Outer, calculation: Calculation) -> Iterator[str]:
     """Yield each step as an equation of a problem, gradients excepted; or raise UnstatedError."""
-    shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
     parts = calculation.parts[:-1] if problem.backward else calculation.parts
     forward = {step.name for part in parts for step in part.plan}
-    for step in (each for each in calculation.steps if each.name in forward):
+    steps = tuple(each for each in calculation.steps if each.name in forward)
+    shapes = shapes_of(steps, problem.given)
+    for step in steps:
         own = [shapes[name] for name in step.inputs]
-        shapes[step.name] = step.operation.shape(*own)
-        if is_grouped(own) and not _is_grouped_in_itself(step, own):
+        if (
+            is_grouped(own)
+            and not isinstance(step.operation, Own)
+            and not step.operation.statement(*own).name.startswith("Grouped")
+        ):
             raise UnstatedError(step.name)
         yield f"{line_of(step, shapes)}  # {step.title}"
-
-
-def _is_grouped_in_itself(step: Step, shapes: Sequence[Shape]) -> bool:
-    own = isinstance(step.operation, Own)
-    return own or step.operation.statement(*shapes).name.startswith("Grouped")
 
 
 def line_of(step: Step, shapes: Mapping[str, Shape]) -> str:

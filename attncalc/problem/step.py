@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
-from attncalc.equations.operation import Operation, Stated
+from attncalc.equations.operation import Operation, Shape, Stated
 
 Axis = Literal["queries", "keys", "values", "features"]
 Role = Literal["", "masked", "weights", "outputs"]
@@ -40,6 +40,14 @@ class Step(NamedTuple):
     is_between: bool = False
     slices: str = "head"
     rows_of: tuple[str, ...] = ()
+
+
+def shapes_of(steps: Plan, given: Mapping[str, Matrix]) -> dict[str, Shape]:
+    """Return the shapes of given matrices and of all steps, by name, without computing them."""
+    shapes: dict[str, Shape] = {name: each.shape for name, each in given.items()}
+    for step in steps:
+        shapes[step.name] = step.operation.shape(*(shapes[name] for name in step.inputs))
+    return shapes
 
 
 def run(

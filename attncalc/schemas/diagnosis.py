@@ -12,6 +12,7 @@ def doctor() -> Schema:
     interpreter = "version:text implementation:text bits:place virtual:yes"
     machine = "name:text release:text machine:text cores:place"
     terminal = "width:count output errors files:text color:text"
+    labels = "count:count no_font:text* no_encoding:text*"
     return thing(
         "The environment: versions, platform and encodings.",
         "attncalc:text installed:text python system libraries extras threads terminal environment "
@@ -24,8 +25,5 @@ def doctor() -> Schema:
         threads=either(listed(blas), TEXT),
         terminal=thing("The terminal.", terminal, output=stream, errors=stream),
         environment=named(TEXT),
-        labels=thing(
-            "Letters of a problem's labels that cannot be shown.",
-            "count:count no_font:text* no_encoding:text*",
-        ),
+        labels=thing("Letters of a problem's labels that cannot be shown.", labels),
     )

@@ -10,16 +10,14 @@ from typing import Any
 from attncalc.problem.attention.declared import AttentionFields, even, read_scale
 from attncalc.problem.attention.rope_scaling import NEEDS, UNSCALED, read_rope_scaling
 from attncalc.problem.field import (
+    AtLeast,
     MatrixField,
     OneOf,
     OrNone,
     Setting,
     Whole,
-    from_one,
     names,
-    not_negative,
     number,
-    positive,
     sides,
     yes_or_no,
 )
@@ -55,9 +53,6 @@ NUMBER_TEXT, UNSIGNED_TEXT = rf"^\s*{_NUMBER}\s*$", rf"^\s*(?![−–-]){_NUMBER
 _FACTOR: Schema = shared("number")
 _READERS: Mapping[Callable[[Any], Any], Schema] = {
     number: _FACTOR,
-    positive: either({"type": "number", "exclusiveMinimum": 0}, shared("unsignedText")),
-    not_negative: either({"type": "number", "minimum": 0}, shared("unsignedText")),
-    from_one: either({"type": "number", "minimum": 1}, shared("unsignedText")),
     yes_or_no: YES_NO,
     names: either(TEXT, listed(TEXT, minItems=1)),
     even: {"type": "integer", "minimum": 2, "multipleOf": 2},
@@ -85,24 +80,34 @@ _ENTRIES = {
     "scores": either(_FACTOR, {"enum": ["-inf"]}),
 }
 """The entries of matrices that are not only numbers, by role."""
+_SIDES = {name: or_none(shared("attention")) for name in NESTED if name != "layers"}
+
+
+def problem() -> Schema:
+    """Return the schema of a problem file."""
+    return {**shared("problem"), "description": "A file that attncalc reads."}
 
 
 def of_setting(setting: Setting) -> Schema:
     """Return the schema of a setting's value."""
     return {
-        **_of_reader(setting.read),
+        **of_reader(setting.read),
         "description": setting.says,
         **({} if setting.default is None else {"default": _plain(setting.default)}),
     }
 
 
-def _of_reader(read: Callable[[Any], Any]) -> Schema:
+def of_reader(read: Callable[[Any], Any]) -> Schema:
+    """Return the schema of the values that a setting's reader accepts."""
     if isinstance(read, OrNone):
-        return _of_reader(read.read)
+        return of_reader(read.read)
     if isinstance(read, OneOf):
         return {"enum": list(read.values)}
     if isinstance(read, Whole):
         return {"type": "integer", "minimum": read.low, "maximum": read.high}
+    if isinstance(read, AtLeast):
+        lowest = {"exclusiveMinimum" if read.is_above else "minimum": read.low}
+        return either({"type": "number", **lowest}, shared("unsignedText"))
     return _READERS[read]
 
 
@@ -114,7 +119,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def of_given(given: MatrixField, name: str = "") -> Schema:
+def of_given(given: MatrixField, name: str) -> Schema:
     """Return the schema of a matrix that can be given."""
     role = "scores" if name == "S" else given.role
     kind = role if role in _ENTRIES else "numbers"
@@ -125,8 +130,6 @@ def defined() -> dict[str, Schema]:
     """Return the definitions that the schema of a problem uses."""
     of_side = {*AttentionFields.__dataclass_fields__} - {*WHOLE}
     of_layer = {*GIVEN, *SETTINGS} - {*WHOLE}
-    side = thing("An attention of a decoder.", {}, _fields(of_side))
-    sides_of = {name: or_none(shared("attention")) for name in NESTED if name != "layers"}
     return {
         "numberText": {"type": "string", "pattern": NUMBER_TEXT, "maxLength": 400},
         "unsignedText": {"type": "string", "pattern": UNSIGNED_TEXT, "maxLength": 400},
@@ -134,8 +137,8 @@ def defined() -> dict[str, Schema]:
         "numbersMatrix": _matrix(shared("number")),
         **{f"{role}Matrix": _matrix(entry) for role, entry in _ENTRIES.items()},
         "labels": either(LIST_OF_TEXTS, {"type": "object", "additionalProperties": LIST_OF_TEXTS}),
-        "attention": side,
-        "layer": thing("A layer.", {}, {**_fields(of_layer), **sides_of}),
+        "attention": thing("An attention of a decoder.", {}, _fields(of_side)),
+        "layer": thing("A layer.", {}, {**_fields(of_layer), **_SIDES}),
         "problem": _problem(),
     }
 
@@ -161,15 +164,12 @@ def _problem() -> Schema:
         **{name: or_none(TEXT) for name in TEXTS},
         "labels": or_none({**shared("labels"), "description": "The names of the tokens."}),
         "layers": or_none(listed(shared("layer"), minItems=1)),
-        **{name: or_none(shared("attention")) for name in NESTED if name != "layers"},
+        **_SIDES,
     }
     # as the homework names them
     others = {alias: fields[name] for alias, name in ALIASES.items() if alias.islower()}
-    made = thing(
-        "An attention problem: matrices and conventions.",
-        {},
-        {**alone, **fields, **others},
-    )
+    may = {**alone, **fields, **others}
+    made = thing("An attention problem: matrices and conventions.", {}, may)
     # with equations, matrices may have other names
     own = {"required": ["equations"], "properties": {"equations": {"not": {"type": "null"}}}}
     del made["additionalProperties"]

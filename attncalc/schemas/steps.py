@@ -6,7 +6,6 @@ from attncalc.schemas.pieces import (
     FLOAT,
     PLACE,
     TEXT,
-    YES_NO,
     Schema,
     either,
     listed,
@@ -15,6 +14,7 @@ from attncalc.schemas.pieces import (
     shared,
     thing,
 )
+from attncalc.schemas.problem import of_reader
 from attncalc.studies.patterns.pattern import CODES
 
 KINDS = ("self", "cross", ENCODER, DECODER, VIT)
@@ -58,22 +58,15 @@ def _conventions() -> Schema:
 
 def _stated(setting: Setting) -> Schema:
     read = setting.read.read if isinstance(setting.read, OrNone) else setting.read
-    if isinstance(read, OneOf):
-        return {"enum": list(read.values)}
-    if isinstance(read, Whole):
-        return {"type": "integer", "minimum": read.low, "maximum": read.high}
-    return YES_NO if read is yes_or_no else {"type": ["number", "string", "array", "object"]}
+    if isinstance(read, OneOf | Whole) or read is yes_or_no:
+        return of_reader(read)
+    return {"type": ["number", "string", "array", "object"]}
 
 
 def _step() -> Schema:
-    shown = {
-        **_entries(TEXT),
-        "description": "The digits as shown; empty strings in a worksheet.",
-    }
-    values = {
-        **_entries(shared("value")),
-        "description": "Values in full precision; omitted in a worksheet.",
-    }
+    shown = {**_entries(TEXT), "description": "The digits as shown; empty strings in a worksheet."}
+    said = "Values in full precision; omitted in a worksheet."
+    values = {**_entries(shared("value")), "description": said}
     words = "name:text formula:text rows:text* columns:text* shown"
     return thing("A step.", words, "heads:place values", shown=shown, values=values)
 

@@ -44,13 +44,13 @@ def variation() -> Schema:
 
 def simulation() -> Schema:
     """Return the schema of the output of `attncalc simulate`: for one problem, or for several."""
-    ratio = thing(
-        "The variance of the first divided by the variance of each other.",
-        "name:text ratios:float?*",
+    says = "The variance of the first divided by the variance of each other."
+    several = thing(
+        "Several problems.",
+        "problems variance_ratios",
+        problems=listed(_drawn("problem:text ")),
+        variance_ratios=listed(thing(says, "name:text ratios:float?*")),
     )
-    problems, ratios = listed(_drawn("problem:text ")), listed(ratio)
-    words = "problems variance_ratios"
-    several = thing("Several problems.", words, problems=problems, variance_ratios=ratios)
     return {
         "description": "A problem with random matrices, drawn many times.",
         **either(_drawn(""), several),
@@ -153,16 +153,14 @@ def layers() -> Schema:
 
 def generation() -> Schema:
     """Return the schema of the output of `attncalc generate`."""
+    before = "Index of its candidate in the previous step; -1: the prompt."
     candidate = thing(
         "A token that a step may choose.",
         "token:count text:text logit:float probability:float log_probability:float?",
         "drawn_with sum after total kept:yes",
         drawn_with={**FLOAT, "description": "Probability in the draw."},
         sum={**FLOAT, "description": "Sum of these probabilities up to this token."},
-        after={
-            "type": "integer",
-            "description": "Index of its candidate in the previous step; -1: the prompt.",
-        },
+        after={"type": "integer", "description": before},
         total={**FLOAT, "description": "The sum of the log probabilities."},
     )
     step = thing(

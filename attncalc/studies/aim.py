@@ -6,7 +6,6 @@ weights differ by the logarithms of their ratios.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
@@ -14,14 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.decimals import each_entry
 from attncalc.base.errors import InputError
 from attncalc.base.text import entry_name
-from attncalc.base.types import Matrix
+from attncalc.base.types import Matrix, Place
 from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
-from attncalc.studies.changes import Change, Listed, Span, value_text
+from attncalc.studies.changes import Change, Span, value_text
 from attncalc.studies.family import at_point, families, of_solution
 from attncalc.studies.vary import POINTS, Variation, vary
 from attncalc.studies.watched import Matrices, Watched, beyond_floats, distance, entry_of, scaled
@@ -114,7 +114,7 @@ class Aim:
     def over_beta(self) -> Variation:
         """The weights, the output and the error at several β."""
         betas = sorted({*SHOWN_BETAS, self.beta})
-        change = replace(self.change, values=Listed(tuple(betas)))
+        change = replace(self.change, values=tuple(betas))
         return vary(self.problem, (change,), watched_of(self.problem, self.target))
 
     @cached_property
@@ -153,7 +153,14 @@ def aim(
     within: a target error: the smallest β that reaches it is computed.
     """
     check_aim(problem)
-    keys, values = _keys_and_values(problem)
+    solution = solve(problem)
+    values = {
+        name: problem.turned(name, problem.as_typed(name))
+        if name in problem.names
+        else solution.carried[name]
+        for name in ("K", "V")
+    }
+    keys = np.asarray(values["K"], dtype=np.float64)
     scale = problem.scale
     factor = float(scale) if isinstance(scale, Fraction) else 1.0
     if scale == SQRT_DK:
@@ -165,7 +172,7 @@ def aim(
     offsets = np.ldexp(np.stack([design.offset for design in designs]), -power)
     base = _problem(problem, values, offsets)
     direction = _exact(slopes).reshape(base.Q.shape)
-    change = Change(f"β = {value_text(beta)}", "Q", "β", "add", Listed((beta,)), (), direction)
+    change = Change(f"β = {value_text(beta)}", "Q", "β", "add", (beta,), (), direction)
     queries = offsets + float(beta) * slopes
     if not np.isfinite(queries).all():
         raise beyond_floats("the query")
@@ -194,11 +201,9 @@ def check_aim(problem: Problem) -> None:
         "keys of several heads": problem.n_kv_heads > 1,
         "scale is 0": problem.scale == 0,
     }
-    for fault, is_so in faults.items():
-        if is_so:
-            raise InputError(
-                f"aim designs a query for a softmax over all keys of one head: {fault}"
-            )
+    if found := [fault for fault, is_so in faults.items() if is_so]:
+        what = "aim designs a query for a softmax over all keys of one head"
+        raise InputError(f"{what}: {found[0]}")
 
 
 def aimed_at(family: Matrices, target: TargetWeights) -> Matrix:
@@ -210,26 +215,17 @@ def aimed_at(family: Matrices, target: TargetWeights) -> Matrix:
 def watched_of(problem: Problem, target: TargetWeights) -> tuple[Watched, ...]:
     """Return the watched quantities of a designed query: weights, outputs, and their error."""
     weights, outputs = step_of(problem, "weights"), step_of(problem, "outputs")
-    several = problem.n_heads > 1
-    places = [
-        (*([head] if several else []), 0, key)
-        for head in range(problem.n_heads)
-        for key in range(problem.m)
-    ]
-    entries = [(weights, place) for place in places]
+    heads: list[Place] = (
+        [(head,) for head in range(problem.n_heads)] if problem.n_heads > 1 else [()]
+    )
+    entries = [(weights, (*head, 0, key)) for head in heads for key in range(problem.m)]
     entries += [(outputs, (0, column)) for column in range(problem.d_v)]
 
     def error(family: Matrices) -> Matrix:
         return distance(family[outputs][:, 0, 0, :], aimed_at(family, target))
 
     watched = [
-        Watched(
-            entry_name(name, place),
-            entry_of(name, place),
-            name,
-            place,
-            name == weights,
-        )
+        Watched(entry_name(name, place), entry_of(name, place), name, place, name == weights)
         for name, place in entries
     ]
     return (*watched, Watched("error", error))
@@ -238,18 +234,6 @@ def watched_of(problem: Problem, target: TargetWeights) -> tuple[Watched, ...]:
 def step_of(problem: Problem, role: str) -> str:
     """Return the name of the step with a role: weights, outputs."""
     return next(step.name for step in plan(problem) if step.role == role)
-
-
-def _keys_and_values(problem: Problem) -> tuple[Matrix, dict[str, Any]]:
-    """Return the keys in floats, and keys and values as exactly as known."""
-    solution = solve(problem)
-    found = {
-        name: problem.turned(name, problem.as_typed(name))
-        if name in problem.names
-        else solution.carried[name]
-        for name in ("K", "V")
-    }
-    return np.asarray(found["K"], dtype=np.float64), found
 
 
 def _problem(problem: Problem, values: dict[str, Any], queries: Matrix) -> Problem:
@@ -282,14 +266,6 @@ def _of_heads(target: TargetWeights, heads: int) -> list[tuple[Fraction, ...]]:
     ]
 
 
-def _wanted(weights: Sequence[Fraction]) -> tuple[Matrix, Matrix]:
-    """Return the target of the scaled scores for each unit of β, and their offset."""
-    numbers = np.array([float(weight) for weight in weights])
-    aimed = numbers > 0
-    logs = np.log(np.where(aimed, numbers / numbers.max(), 1.0))
-    return aimed * 1.0, logs
-
-
 class _Design(NamedTuple):
     """A query for each unit of β, a constant part, and the obstacle."""
 
@@ -304,7 +280,9 @@ def _design(keys: Matrix, weights: Sequence[Fraction]) -> _Design:
     If there is none, return the one whose target scores are at least β above all others; if that
     does not exist either, the one with the nearest scores.
     """
-    scores, logs = _wanted(weights)
+    numbers = np.array([float(weight) for weight in weights])
+    scores = np.where(numbers > 0, 1.0, 0.0)  # for each unit of β, in addition to an offset
+    logs = np.log(np.where(numbers > 0, numbers / numbers.max(), 1.0))
     slope, offset = _query(keys, scores), _query(keys, logs)
     missed = _missed(keys, slope, scores)
     if missed is None and _missed(keys, offset, logs) is None:
@@ -428,10 +406,7 @@ def _clean(matrix: Matrix) -> Matrix:
 
 def _exact(matrix: Matrix) -> Matrix:
     """Return the shown numbers, exactly."""
-    return np.asarray(
-        np.frompyfunc(lambda number: Fraction(Decimal(str(number))), 1, 1)(_clean(matrix)),
-        dtype=object,
-    )
+    return each_entry(lambda number: Fraction(str(number)), _clean(matrix))
 
 
 def check_beta(beta: Fraction) -> None:

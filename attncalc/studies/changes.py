@@ -27,17 +27,9 @@ FINE = 1000
 """Parts of a range for changeovers and for the points of pictures."""
 
 
-class Infinity:
-    """The limit of a scale."""
-
-    def __str__(self) -> str:
-        return "inf"
-
-    def __float__(self) -> float:
-        return math.inf
-
-
-INFINITE = Infinity()
+INFINITE = math.inf
+Infinity = float
+"""The type of the limit of a scale: all other numbers are fractions."""
 Value = Fraction | Infinity | str
 
 
@@ -79,20 +71,8 @@ class Span:
         return value if "/" not in as_written(value) else significant(float(value))
 
 
-@dataclass(frozen=True)
-class Listed:
-    """Separate values; words if the setting has words as values."""
-
-    values: tuple[Value, ...]
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __iter__(self) -> Iterator[Value]:
-        return iter(self.values)
-
-
-Values = Span | Listed
+Values = Span | tuple[Value, ...]
+"""A range, or separate values: words if the setting has words as values."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -214,8 +214,10 @@ def count_problem(problem: Problem, load: Load) -> Count:
     problem = with_tokens(problem, load.tokens)
     shapes = {name: matrix.shape for name, matrix in problem.given.items()}
     found = Count(load._replace(tokens=_tokens(problem)))
-    for name in filter(_is_trained, shapes):
-        found.add("parameters", name, *shapes[name])
+    for name in shapes:
+        is_own = not role_of(name) and name.startswith("W")  # of a user's own equations
+        if role_of(name) in TRAINED or own_name(name) == "sinks" or is_own:
+            found.add("parameters", name, *shapes[name])
     for step in problem.calculation.steps:
         inputs = [shapes[name] for name in step.inputs]
         shapes[step.name] = shape = step.operation.shape(*inputs)
@@ -235,11 +237,6 @@ def count_problem(problem: Problem, load: Load) -> Count:
     found.width = next((shapes[name][-1] for name in ("X", "X1", "Q") if name in shapes), 0)
     found.window = problem.attentions[0].window if problem.attentions else None
     return found
-
-
-def _is_trained(name: str) -> bool:
-    is_own = not role_of(name) and name.startswith("W")  # of a user's own equations
-    return role_of(name) in TRAINED or own_name(name) == "sinks" or is_own
 
 
 def _tokens(problem: Problem) -> int | None:
@@ -274,7 +271,6 @@ def with_tokens(problem: Problem, tokens: int | None) -> Problem:
 
 
 def _hidden(mask: Mask, shape: tuple[int, ...], given: Sequence[Any]) -> int:
-    """Return how many entries a mask hides."""
     if not given and mask.causal_from is not None:
         *heads, n, m = shape
         return prod(heads) * (n * m - visible(n, m, mask.window, mask.causal_from))

@@ -42,16 +42,6 @@ _ANY, _ANOTHER = Fraction(1, 2), Fraction(1, 3)
 Point = tuple[Value, ...]
 
 
-def seconds_of(problem: Problem, solves: int, each: float) -> float:
-    """Return the approximate seconds of so many solves of a problem, in floats."""
-    attentions = problem.attentions
-    scores = sum(each.scores for each in attentions)
-    numbers = sum(matrix.size for matrix in problem.given.values())
-    most = max((max(each.n, each.m) for each in attentions), default=problem.n)
-    products = sum(each.scores * (each.d_k + each.d_v) for each in attentions) + numbers * most
-    return solves * (each + OF_SCORE * scores + OF_NUMBER * products)
-
-
 def check_count(problem: Problem, solves: int, each: float, *, agreed: bool) -> None:
     """Refuse a study that takes very long, unless `agreed`.
 
@@ -64,7 +54,12 @@ def check_count(problem: Problem, solves: int, each: float, *, agreed: bool) -> 
     if problem.is_long:
         scores = problem.most_scores
         raise InputError(f"studies are for up to 4,000,000 scores: this problem has {scores:,}")
-    seconds = seconds_of(problem, min(solves, MOST_COUNTED), each)
+    attentions = problem.attentions
+    scores = sum(of.scores for of in attentions)
+    numbers = sum(matrix.size for matrix in problem.given.values())
+    most = max((max(of.n, of.m) for of in attentions), default=problem.n)
+    products = sum(of.scores * (of.d_k + of.d_v) for of in attentions) + numbers * most
+    seconds = min(solves, MOST_COUNTED) * (each + OF_SCORE * scores + OF_NUMBER * products)
     if agreed or (solves <= MOST_UNASKED and seconds <= LONGEST_UNASKED):
         return
     raise InputError(
@@ -206,17 +201,6 @@ def refuse_overflow_in(steps: Matrices, plan_of_all: Plan, *, alone: bool) -> No
     for name in [last] if alone else names:
         if not np.isfinite(steps[name]).all():
             raise beyond_floats(name)
-
-
-def weights_at(
-    problem: Problem, change: Change, values: Matrix, weights_name: str
-) -> Iterator[Matrix]:
-    """Yield the weights of an attention at each of these values, (heads or 1, n, m)."""
-    for part in chunks(len(values), ProblemFamily(problem).chunk):
-        points = [(Fraction(float(value)),) for value in values[part]]
-        for family, count in families(problem, (change,), points, weights_name):
-            weights = family[weights_name]
-            yield from np.broadcast_to(weights, (count, *weights.shape[1:]))
 
 
 def families(

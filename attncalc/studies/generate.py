@@ -77,9 +77,8 @@ class Settings(NamedTuple):
             f"count {self.steps:,} with beams {self.beams}: {passes:,} passes through all layers; "
             f"at most {MOST_PASSES:,}": passes > MOST_PASSES,
         }
-        for fault, is_there in faults.items():
-            if is_there:
-                raise InputError(fault)
+        if found := [fault for fault, is_there in faults.items() if is_there]:
+            raise InputError(found[0])
 
 
 class Source(Protocol):

@@ -119,15 +119,12 @@ class Simulation:
         small, power = scaled(self.values, 0)
         shares = [share / 100 for share in QUANTILES]
         quantiles = np.ldexp(np.quantile(small, shares, axis=0), power)
+        columns = zip(self.watched, means, stds, quantiles.T, strict=True)
         return tuple(
             Statistic(
-                each.name,
-                float(means[i]),
-                float(stds[i]),
-                float(stds[i]) / sqrt(self.count),
-                tuple(map(float, quantiles[:, i])),
+                of.name, float(m), float(s), float(s) / sqrt(self.count), tuple(map(float, q))
             )
-            for i, each in enumerate(self.watched)
+            for of, m, s, q in columns
         )
 
 
@@ -160,7 +157,12 @@ def simulate(
     check_count(problem, count, OF_DRAW, agreed=agreed)
     run = _Run(problem, tuple(draws), tuple(watched), seed, tuple(given))
     run.draw(count, report)
-    run.refuse_few()
+    if given and run.met.count < LEAST_KEPT:
+        texts = " and ".join(quoted(each.text) for each in given)
+        raise InputError(
+            f"{run.met.count} of {run.count:,} draws meet {texts}, and at least {LEAST_KEPT} "
+            "must: make more draws, or a weaker condition"
+        )
     while until is not None and (needed := run.needed(until)) > run.count:
         check_count(problem, needed, OF_DRAW, agreed=agreed)
         run.draw(STEP * ceil((needed - run.count) / STEP), report)
@@ -241,28 +243,11 @@ class _Run:
         worst = float(spread(np.concatenate(self.met.values)).max())
         return ceil((Fraction(worst) / Fraction(until)) ** 2 * self.count / self.met.count)
 
-    def refuse_few(self) -> None:
-        """Refuse conditions that hardly any draw meets."""
-        if self.given and self.met.count < LEAST_KEPT:
-            texts = " and ".join(quoted(each.text) for each in self.given)
-            raise InputError(
-                f"{self.met.count} of {self.count:,} draws meet {texts}, and at least {LEAST_KEPT} "
-                "must: make more draws, or a weaker condition"
-            )
-
     def simulation(self, until: float | None) -> Simulation:
         """Return the draws."""
-        found = Simulation(
-            self._problem,
-            self.draws,
-            self.watched,
-            self.seed,
-            np.concatenate(self.values),
-            self.first(),
-            self.directions(),
-            np.concatenate(self.kept)[:MOST_KEPT],
-            until,
-        )
+        values, kept = np.concatenate(self.values), np.concatenate(self.kept)[:MOST_KEPT]
+        asked = self._problem, self.draws, self.watched, self.seed
+        found = Simulation(*asked, values, self.first(), self.directions(), kept, until)
         if not self.given:
             return found
         return replace(self.met.simulation(until), given=self.given, of_all=found)

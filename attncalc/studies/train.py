@@ -22,7 +22,7 @@ from attncalc.problem.gradients.way_back import LEARNED
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
 from attncalc.solving.solution import Solution, solve
-from attncalc.studies.changes import Change, Listed, Value
+from attncalc.studies.changes import Change, Value
 from attncalc.studies.family import OF_PROBLEM, check_count, of_solution
 from attncalc.studies.vary import Variation
 from attncalc.studies.watched import Watched, watched_values
@@ -67,10 +67,6 @@ class Optimizer:
             raise InputError(f"clip {float(self.clip):g}: the largest norm must be above 0")
         if self.warmup < 0:
             raise InputError(f"warmup {self.warmup}: the number of steps must not be negative")
-
-    def rate_at(self, t: int) -> Fraction:
-        """Return the rate of step t, from 1."""
-        return self.rate * min(Fraction(1), Fraction(t, self.warmup or 1))
 
     @property
     def moments(self) -> dict[str, Stated]:
@@ -122,7 +118,8 @@ class _Descent:
     ) -> Iterator[Update]:
         """Yield the matrices of the next step; those of a new weight are called W_new."""
         rule, self.t = self.rule, self.t + 1
-        rate, moments = rule.rate_at(self.t), rule.moments
+        rate = rule.rate * min(Fraction(1), Fraction(self.t, rule.warmup or 1))
+        moments = rule.moments
         clips = rule.clip is not None and float(norm[0, 0]) + float(OF_CLIP) > rule.clip
         for name, W in weights.items():
             gradient = gradient_name(name)
@@ -218,8 +215,8 @@ class Training:
             names.insert(1, Watched("perplexity", _never))
         points = tuple((Fraction(step),) for step in range(len(self.values)))
         text = f"{self.rule.name}, rate {float(self.rule.rate):g}"
-        listed = Listed(tuple(value for (value,) in points))
-        change = _Steps(text, "step", "step", "set", listed)
+        steps = tuple(step for (step,) in points)
+        change = _Steps(text, "step", "step", "set", steps)
         values, places = np.stack(columns, axis=-1), self.decimals
         digits = tuple(tuple(fixed(x, places) for x in round_floats(row, places)) for row in values)
         return Variation(self.examples[0], (change,), tuple(names), points, values, digits)
@@ -301,17 +298,9 @@ def train(
             weights = {name: new[f"{name}_new"] for name in learned}
         if report:
             report(step + 1, steps + 1)
-    return Training(
-        examples,
-        rule,
-        learned,
-        tuple(watched),
-        np.array(rows),
-        _with(first, weights),
-        tuple(solutions),
-        tuple(means),
-        tuple(updates),
-    )
+    kept = tuple(solutions), tuple(means), tuple(updates)
+    result = tuple(watched), np.array(rows), _with(first, weights)
+    return Training(examples, rule, learned, *result, *kept)
 
 
 def _solved_at(
@@ -358,7 +347,6 @@ def _diverged(step: int, reason: str) -> InputError:
 
 
 def _with(problem: Problem, weights: Mapping[str, Matrix]) -> Problem:
-    """Return a problem with these matrices."""
     for name, matrix in weights.items():
         if name not in problem.names or problem.stored(name).shape != matrix.shape:
             raise InputError(

@@ -18,7 +18,7 @@ from attncalc.problem.step import Report
 from attncalc.solving.exactness import cost_in_its_decimals
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
-from attncalc.studies.changes import FINE, Change, Infinity, Listed, Span, order_of
+from attncalc.studies.changes import FINE, Change, Infinity, Span, order_of
 from attncalc.studies.family import (
     OF_PROBLEM,
     OF_VALUE,
@@ -30,7 +30,6 @@ from attncalc.studies.family import (
     families,
     is_batched,
     of_solution,
-    weights_at,
 )
 from attncalc.studies.permuting import Moved, moved
 from attncalc.studies.watched import Watched, leading, watched_values
@@ -57,6 +56,7 @@ MOST_CHANGES = 2
 """One makes a curve, two make a grid."""
 POINTS = 301
 """Values of a range in a picture."""
+Study = tuple[tuple[Change, ...], tuple[Watched, ...], tuple[Point, ...]]
 Found = tuple[Matrix, tuple[tuple[str, ...], ...], bool]
 
 
@@ -95,8 +95,15 @@ def changeovers(problem: Problem, change: Change) -> tuple[Changeover, ...]:
     """
     if not change.is_smooth:
         return ()
-    names = [step.name for step in plan(problem) if step.role == "weights"]
-    return tuple(each for name in names for each in _of_attention(_Sought(problem, change, name)))
+    found: list[Changeover] = []
+    for name in (step.name for step in plan(problem) if step.role == "weights"):
+        sought = _Sought(problem, change, name)
+        values = _looked_at(sought)
+        brackets = list(_brackets(values, sought)) if len(values) > 1 else []
+        sign = 1 if not len(values) or values[0] <= values[-1] else -1
+        own = _found(sought, brackets, MOST_SPLITS)
+        found += sorted(own, key=lambda each: (sign * each.at, each[1:]))
+    return tuple(found)
 
 
 class _Sought(NamedTuple):
@@ -107,16 +114,12 @@ class _Sought(NamedTuple):
     weights: str
 
     def at(self, values: Matrix) -> Iterator[Matrix]:
-        """Yield the weights at each of these values."""
-        return weights_at(self.problem, self.change, values, self.weights)
-
-
-def _of_attention(sought: _Sought) -> list[Changeover]:
-    values = _looked_at(sought)
-    brackets = list(_brackets(values, sought)) if len(values) > 1 else []
-    found = _found(sought, brackets, MOST_SPLITS)
-    rising = values[0] <= values[-1] if len(values) else True
-    return sorted(found, key=lambda each: (each.at if rising else -each.at, each[1:]))
+        """Yield the weights at each of these values, (heads or 1, n, m)."""
+        for part in chunks(len(values), ProblemFamily(self.problem).chunk):
+            points = [(Fraction(float(value)),) for value in values[part]]
+            for family, count in families(self.problem, (self.change,), points, self.weights):
+                weights = family[self.weights]
+                yield from np.broadcast_to(weights, (count, *weights.shape[1:]))
 
 
 def _looked_at(sought: _Sought) -> Matrix:
@@ -138,33 +141,26 @@ def _looked_at(sought: _Sought) -> Matrix:
 
 def _brackets(values: Matrix, sought: _Sought) -> Iterator[_Bracket]:
     """Yield between which neighbors those that have led lead no more."""
-    current: Matrix | None = None
-    last = 0.0
-    for value, weights in zip(values, sought.at(values), strict=True):
-        first = leading(weights)
-        if current is None:
-            current, last = first, float(value)
-            continue
+    led = zip(map(float, values), map(leading, sought.at(values)), strict=True)
+    last, current = next(led)
+    for value, first in led:
         both = current & first
         lost = ~both.any(axis=-1) & current.any(axis=-1) & first.any(axis=-1)
         for head, output in np.argwhere(lost):
             before, after = (
                 tuple(map(int, np.flatnonzero(each[head, output]))) for each in (current, first)
             )
-            yield _Bracket(last, float(value), int(head), int(output), before, after)
+            yield _Bracket(last, value, int(head), int(output), before, after)
         # those that share a place keep it until they share it no more
-        current = np.where(both.any(axis=-1, keepdims=True), both, first)
-        last = float(value)
+        last, current = value, np.where(both.any(axis=-1, keepdims=True), both, first)
 
 
 def _found(sought: _Sought, brackets: list[_Bracket], splits: int) -> list[Changeover]:
     """Return the changeovers in these brackets, all of them halved at once."""
     if not brackets:
         return []
-    low = np.array([each.low for each in brackets])
-    high = np.array([each.high for each in brackets])
-    sides = [each.before for each in brackets], [each.after for each in brackets]
-    before, after = (np.array([each[0] for each in side]) for side in sides)
+    low, high = np.array([each[:2] for each in brackets]).T
+    before, after = np.array([(each.before[0], each.after[0]) for each in brackets]).T
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         if ((middle == low) | (middle == high)).all():
@@ -249,24 +245,22 @@ def vary(
     count = prod(len(change.values) for change in changes)
     each = OF_VALUE if all(map(is_batched, changes)) else OF_PROBLEM
     check_count(problem, count, each, agreed=agreed)
-    study = tuple(changes), tuple(watched)
     points = tuple(product(*(change.values for change in changes)))
+    study = tuple(changes), tuple(watched), points
     one_by_one = count <= MOST_EXACT
     if one_by_one:  # how many digits they take differs from value to value: some are estimated
         some = points[:: -(-count // ASKED)]
         costs = [cost_in_its_decimals(at_point(problem, study[0], point)) for point in some]
         one_by_one = count * (COST_OF_SOLVING + sum(costs) / len(costs)) <= COST_EXACT
     solving = _one_by_one if one_by_one else _together
-    values, digits, is_exact = solving(problem, *study, points, report)
+    values, digits, is_exact = solving(problem, study, report)
     scores = sum(each.scores for each in problem.attentions)
     sought = len(changes) == 1 and changes[0].is_smooth and 0 < scores <= MOST_SCORES
     found = changeovers(problem, changes[0]) if sought else ()
     is_order = len(changes) == 1 and changes[0].how == "permute"
     listed = [order_of(value) for (value,) in points] if is_order else []
     effects = [moved(problem, [changes[0].name], order) for order in listed]
-    return Variation(
-        problem, *study, points, values, digits, found, is_exact, sought, tuple(effects)
-    )
+    return Variation(problem, *study, values, digits, found, is_exact, sought, tuple(effects))
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -274,7 +268,7 @@ def curve(variation: Variation) -> Variation:
     """Return the same study in floats, with as many values of its range as a picture shows."""
     (change,) = variation.changes
     span = change.values
-    if isinstance(span, Listed) or span.count:
+    if isinstance(span, tuple) or span.count:
         return variation
     if isinstance(span.last, Infinity):
         first, *inner, last = span
@@ -283,21 +277,17 @@ def curve(variation: Variation) -> Variation:
         assert isinstance(low, Fraction)
         assert isinstance(high, Fraction)
         tens = Span(low, high, POINTS, is_log=True)
-        finer = replace(change, values=Listed((*start, *tens, last)))
+        finer = replace(change, values=(*start, *tens, last))
     else:
         finer = replace(change, values=replace(span, count=POINTS))
     points = tuple((value,) for value in finer.values)
-    values, digits, _ = _together(variation.problem, (finer,), variation.watched, points, None)
+    study = (finer,), variation.watched, points
+    values, digits, _ = _together(variation.problem, study, None)
     return replace(variation, changes=(finer,), points=points, values=values, digits=digits)
 
 
-def _one_by_one(
-    problem: Problem,
-    changes: tuple[Change, ...],
-    watched: tuple[Watched, ...],
-    points: tuple[Point, ...],
-    report: Report | None,
-) -> Found:
+def _one_by_one(problem: Problem, study: Study, report: Report | None) -> Found:
+    changes, watched, points = study
     rows, digits, is_exact = [], [], True
     for done, point in enumerate(points, start=1):
         solution = solve(at_point(problem, changes, point))
@@ -319,13 +309,8 @@ def _one_by_one(
     return np.array(rows), tuple(digits), is_exact
 
 
-def _together(
-    problem: Problem,
-    changes: tuple[Change, ...],
-    watched: tuple[Watched, ...],
-    points: tuple[Point, ...],
-    report: Report | None,
-) -> Found:
+def _together(problem: Problem, study: Study, report: Report | None) -> Found:
+    changes, watched, points = study
     parts, decimals = [], [problem.decimals] * len(points)
     for place, change in enumerate(changes):
         if change.name == "decimals":

@@ -74,7 +74,7 @@ def distance_of(step: str, head: int, row: int, target: Callable[[Matrices], Mat
     return lambda family: distance(family[step][:, head, row, :], target(family))
 
 
-def mean_of_rows(name: str, rows: tuple[int, ...], head: int = 0) -> Callable[[Matrices], Matrix]:
+def mean_of_rows(name: str, rows: tuple[int, ...], head: int) -> Callable[[Matrices], Matrix]:
     """Return what gives the mean of some rows of a matrix, (problems, columns)."""
 
     def mean(family: Matrices) -> Matrix:

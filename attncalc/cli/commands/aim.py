@@ -12,8 +12,8 @@ from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.targets import check_targets, output, target_of
 from attncalc.problem.fields import read_setting
 from attncalc.reading.studies.targets import HOW_TO_AIM, read_target
-from attncalc.studies.aim import Aim, check_beta
 from attncalc.studies.aim import aim as design
+from attncalc.studies.aim import check_beta
 from attncalc.writing.studies.forms import forms_of
 
 FALLBACK = "average"
@@ -35,16 +35,14 @@ def aim(flags: Mapping[str, Any]) -> None:
         raise InputError(f"--within {flags['within']:g}: an error must be above 0, as 0.001")
     target = read_target(things[-1], problem)
     found = design(problem, target, beta=beta, heads=heads, within=flags["within"])
-    more = [] if flags["save"] is None else [output(saved, _problem(found))]
+    more = []
+    if flags["save"] is not None:
+        from attncalc.writing.page import Contents, make_page
+        from attncalc.writing.page_data import write_json
+
+        page = make_page(found.solution, Contents(found.solution.plan))
+        more = [output(saved, "".join(write_json(page)))]
     show(forms_of(found, full=flags["full"]), wanted, flags, *more)
-
-
-def _problem(found: Aim) -> str:
-    """Return the problem with its designed query, to be read back."""
-    from attncalc.writing.page import Contents, make_page
-    from attncalc.writing.page_data import write_json
-
-    return "".join(write_json(make_page(found.solution, Contents(found.solution.plan))))
 
 
 def _beta(text: str) -> Fraction:

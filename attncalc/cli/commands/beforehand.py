@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from attncalc.cli.streams import note
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import Plan
+from attncalc.problem.step import Plan, shapes_of
 from attncalc.solving.limits import in_units, refuse_what_cannot_fit
 
 if TYPE_CHECKING:  # it belongs to what draws
@@ -33,9 +33,7 @@ BLOCKS = 150 * 2**20
 
 def sizes_of(problem: Problem, steps: Plan) -> dict[str, int]:
     """Return how many entries the matrix of each step has, before any is computed."""
-    shapes = {name: matrix.shape for name, matrix in problem.given.items()}
-    for step in steps:
-        shapes[step.name] = step.operation.shape(*(shapes[name] for name in step.inputs))
+    shapes = shapes_of(steps, problem.given)
     return {step.name: prod(shapes[step.name]) for step in steps}
 
 

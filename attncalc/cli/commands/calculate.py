@@ -37,7 +37,11 @@ def show_page(problem: Problem, flags: Flags) -> None:
     steps = plan(problem)
     chosen = _chosen(steps, flags["only"])
     kept, remakes = _kept(problem, steps, chosen, form, flags), _remakes(problem, form)
-    _say_beforehand(problem, steps, chosen, form, flags, remakes=remakes)
+    sizes = sizes_of(problem, steps)
+    entries = sum(sizes[step.name] for step in chosen)
+    writes_out = flags["work"] and (flags["full"] or entries <= MOST_WRITTEN_OUT)
+    full = flags["full"] or flags["blank"]
+    say_of_page(problem, entries, form.name, full=full, work=writes_out, remakes=remakes)
     with reporting() as report:
         solution = solve(problem, kept, report, remakes=remakes, proves=form.name != "npz")
     page = make_page(solution, _contents(solution, chosen, form, flags))
@@ -45,7 +49,6 @@ def show_page(problem: Problem, flags: Flags) -> None:
 
 
 def _check_combinations(flags: Flags) -> None:
-    """Refuse flags that contradict one another."""
     writes_out = "--work" if flags["work"] else "--entry" if flags["entry"] else ""
     empties = "--practice" if flags["practice"] else "--blank" if flags["blank"] else ""
     if empties and writes_out:
@@ -55,16 +58,6 @@ def _check_combinations(flags: Flags) -> None:
     if flags["entry"] and (flags["work"] or flags["only"]):
         other = "--work" if flags["work"] else "--only"
         raise InputError(f"--entry and {other} together: --entry selects what is shown")
-
-
-def _say_beforehand(
-    problem: Problem, steps: Plan, chosen: Plan, form: Form, flags: Flags, *, remakes: bool
-) -> None:
-    sizes = sizes_of(problem, steps)
-    entries = sum(sizes[step.name] for step in chosen)
-    writes_out = flags["work"] and (flags["full"] or entries <= MOST_WRITTEN_OUT)
-    full = flags["full"] or flags["blank"]
-    say_of_page(problem, entries, form.name, full=full, work=writes_out, remakes=remakes)
 
 
 def _remakes(problem: Problem, form: Form) -> bool:

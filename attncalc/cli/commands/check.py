@@ -13,14 +13,9 @@ from attncalc.base.sources import remember
 from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.beforehand import say_of_marking
-from attncalc.cli.commands.dumps import are_dumps, check_dumps
-from attncalc.cli.commands.marking import (
-    rules_from,
-    shown_from,
-    unforeseen,
-    with_known_steps,
-)
+from attncalc.cli.commands.marking import rules_from, shown_from, unforeseen, with_known_steps
 from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.commands.refusals import refuse
 from attncalc.cli.commands.screens import tables_of, written
 from attncalc.cli.progress import counted
 from attncalc.cli.streams import note, receive
@@ -34,6 +29,7 @@ from attncalc.cli.targets import (
     target_of,
     target_or_folder,
 )
+from attncalc.grading.dumps import compared
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
@@ -42,7 +38,7 @@ from attncalc.reading import read_problem
 from attncalc.reading.answers import answers_in, passed_over, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.dumps import read_dump
+from attncalc.reading.dumps import beside, is_dump, read_dump
 from attncalc.reading.files import is_folder, is_found, refuse_found
 from attncalc.reading.hints import hints_in
 from attncalc.reading.scans import Scanned, read_file
@@ -51,12 +47,14 @@ from attncalc.solving.plan import plan
 from attncalc.writing.document import Document, Extent, Field, Scan, Verdict
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
+from attncalc.writing.reports.dumps import dumps_as_json, dumps_document
 from attncalc.writing.reports.hints import hint
 from attncalc.writing.reports.many import Marked, Shown
 from attncalc.writing.terminal import write_notes
 
 OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
 """The forms that marks can have."""
+OF_DUMPS = ("table", "markdown", "json")
 PDF = "pdf"
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 """How the command ends."""
@@ -75,8 +73,8 @@ def check(flags: Mapping[str, Any]) -> int:
         return check_lessons(flags)
     if not flags["answers"]:
         raise InputError("Missing argument 'ANSWER...'.")
-    if are_dumps(flags):
-        return DIFFERENT if check_dumps(flags) else RIGHT
+    if _are_dumps(flags):
+        return _check_dumps(flags)
     if is_set(flags["file"]):
         from attncalc.cli.commands.check_class import check_class
 
@@ -84,8 +82,41 @@ def check(flags: Mapping[str, Any]) -> int:
     return _check_answers(flags)
 
 
+def _are_dumps(flags: Mapping[str, Any]) -> bool:
+    """Return whether the given problem and the only answer are dumps of programs."""
+    file, answers = flags["file"], flags["answers"]
+    if flags["dump"] or file in (None, "-") or len(answers) != 1 or answers[0] == "-":
+        return False
+    return Path(answers[0]).is_file() and is_dump(Path(file))
+
+
+def _check_dumps(flags: Mapping[str, Any]) -> int:
+    """Compare two dumps, the first taken as the key, and return how the command ends."""
+    why = "{} is for answers to a problem, and these are two dumps"
+    refuse(flags, ("sheet", "steps", "weight", "reading"), why)
+    target = target_of("--out", flags["out"])
+    implied = None if target.place is None else form_of(target.place.suffix)
+    form = flags["format"] or implied or "table"
+    if form not in OF_DUMPS:
+        raise InputError(f"two dumps are compared as {', '.join(OF_DUMPS)}, and not as {form}")
+    places = flags["file"], flags["answers"][0]
+    key, other, alone = beside(*(read_dump(Path(place)) for place in places))
+    check_targets(target)
+    if not key:
+        raise InputError(f"{places[0]} and {places[1]} have no array of one name")
+    atol, rtol = flags["atol"] or 0.0, flags["rtol"] or 0.0
+    found = compared(key, other, atol, rtol)
+    said = f"within {atol:g}" + (f" + {rtol:g} · |key|" if rtol else "")
+    document = dumps_document(found, *places, said if atol or rtol else "to the last bit", alone)
+    if form == "json":
+        deliver(output(target, dumps_as_json(found, alone)))
+    else:
+        notes = document.notes if form == "table" else ()
+        deliver(output(target, written(document, form, target), *notes))
+    return DIFFERENT if any(each.differ for each in found) else RIGHT
+
+
 def _check_answers(flags: Mapping[str, Any]) -> int:
-    """Mark the answers to one problem, and return how the command ends."""
     page, table = target_or_folder("--out", flags["out"]), target_of("--csv", flags["sheet"])
     form, answers = _form(flags["format"], page), flags["answers"]
     shown = shown_from(flags, form)
@@ -126,7 +157,9 @@ def _read_ahead(
     """Return the key, what was read ahead, the rules, and whether it is one answer."""
     answers, rules = flags["answers"], rules_from(flags)
     if flags["dump"]:
-        key, dump, rules = _dump(problem, answers, rules)
+        if len(answers) != 1 or answers[0] == "-":
+            raise InputError("--dump takes one file of tensors, .npz or .safetensors")
+        key, dump, rules = keyed_dump(problem, read_dump(Path(answers[0])), answers[0], rules)
         return key, [(answers[0], dump)], with_known_steps(rules, flags, key), True
     places = _places(answers)
     alone, key = places is None, key_of(problem, rules)
@@ -136,13 +169,6 @@ def _read_ahead(
             for each in places or answers
         ]
     return key, read, with_known_steps(rules, flags, key), alone
-
-
-def _dump(problem: Problem, answers: Sequence[str], rules: Rules) -> tuple[Key, Answer, Rules]:
-    """Return the key for the tensors of a program, the steps that they are, and the rules."""
-    if len(answers) != 1 or answers[0] == "-":
-        raise InputError("--dump takes one file of tensors, .npz or .safetensors")
-    return keyed_dump(problem, read_dump(Path(answers[0])), answers[0], rules)
 
 
 def _form(form: str | None, page: Target) -> str:
@@ -197,14 +223,11 @@ def _reading(read: Sequence[Answer | str], form: str | None, page: Target) -> Ou
 
     as_json = form == "json" or (page.place is not None and page.place.suffix == ".json")
     if not as_json:
-        return output(page, "\n".join(_told(each, reading_in_text) for each in read))
+        texts = (each if isinstance(each, str) else reading_in_text(each) for each in read)
+        return output(page, "\n".join(texts))
     if len(read) != 1 or isinstance(read[0], str):
         raise InputError("--reading as JSON takes one answer: give one file")
     return output(page, reading_as_json(read[0]))
-
-
-def _told(answer: Answer | str, tell: Callable[[Answer], str]) -> str:
-    return answer if isinstance(answer, str) else tell(answer)
 
 
 def _ahead(
@@ -218,7 +241,6 @@ def _ahead(
 
 
 def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) -> Answer | str:
-    """Return an answer, or why it cannot be read."""
     try:
         if place == "-":
             return read_answer_bytes(receive(), "standard input", expected)
@@ -328,16 +350,11 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
     from attncalc.writing.reports.json_text import marking_as_json, not_listed
 
     markings = [each.marking for each in marked if each.marking is not None]
-    counted = dict.fromkeys(not_listed(each, extent) for each in markings)
-    notes = [
-        f"the entries of {names} are counted, not listed: --full lists them"
-        for names in counted
-        if names
-    ]
-    marking = marked[0].marking if alone else None
-    if marking is None:
-        return output(page, many.as_json(marked, extent), *notes)
-    return output(page, marking_as_json(marking, extent), *notes)
+    names = filter(None, dict.fromkeys(not_listed(each, extent) for each in markings))
+    notes = [f"the entries of {each} are counted, not listed: --full lists them" for each in names]
+    one = marked[0].marking if alone else None
+    text = many.as_json(marked, extent) if one is None else marking_as_json(one, extent)
+    return output(page, text, *notes)
 
 
 def _with_scans(document: Document, answer: Scanned) -> Document:

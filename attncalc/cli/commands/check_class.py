@@ -13,15 +13,8 @@ from attncalc.base.sources import remember
 from attncalc.base.text import amount, of_each, on_a_line
 from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
+from attncalc.cli.commands import marking
 from attncalc.cli.commands.check_state import State
-from attncalc.cli.commands.marking import (
-    keys_of_one_student,
-    rules_from,
-    rules_of_one,
-    shown_from,
-    unforeseen,
-    with_known_steps,
-)
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.commands.screens import tables_of, written
 from attncalc.cli.progress import counted
@@ -41,14 +34,7 @@ from attncalc.reading.sets import ClassSet, Paired, Unpaired, anonymous, pairs, 
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
 from attncalc.writing.reports import class_rows
-from attncalc.writing.reports.class_rows import (
-    ClassRow,
-    Outcome,
-    Stray,
-    feedback,
-    not_marked,
-    outcome,
-)
+from attncalc.writing.reports.class_rows import ClassRow, Outcome, Stray
 from attncalc.writing.reports.gradebook import (
     column_of,
     filled,
@@ -99,15 +85,20 @@ class _Done(NamedTuple):
 
 def check_class(flags: Mapping[str, Any]) -> int:
     """Mark a class, write the requested output, and return the exit code."""
-    page, table = _page(flags), target_of("--csv", flags["sheet"])
+    page, table = target_of("--out", flags["out"]), target_of("--csv", flags["sheet"])
+    if page.place is not None:
+        page = Target(page.place, is_folder=True)
     overview, due = _target_of_overview(flags["overview"]), due_date(flags["due"])
     wants_table = flags["sheet"] is not None
     _check_flags(flags, page, table)
-    shown = shown_from(flags)
+    shown = marking.shown_from(flags)
     check_targets(page, table, *overview)
     given = read_set(Path(flags["file"]))
-    samples = keys_of_one_student(given, rules_from(flags))
-    way = _Way(_rules(flags, samples), shown, _form(flags, page), flags["anonymous"])
+    rules = marking.rules_from(flags)
+    samples = marking.keys_of_one_student(given, rules)
+    rules = marking.with_known_steps(rules, flags, *samples)
+    form = (flags["format"] if page.place is not None else None) or "markdown"
+    way = _Way(rules, shown, form, flags["anonymous"])
     paired, unpaired = pairs(given, flags["answers"])
     _remember(given, paired, unpaired)
     late = {(each.student, each.problem) for each in paired if is_late(each.place, due)}
@@ -126,8 +117,9 @@ def check_class(flags: Mapping[str, Any]) -> int:
     if flags["anonymous"]:
         entries.sort(key=lambda each: each.student)  # the order of the list would name them
         strays = [Stray(HIDDEN, "its name may identify a student", each.what) for each in strays]
+    steps = list(dict.fromkeys(name for key in samples for name in key.steps))
     lines = list(
-        class_rows.as_csv(entries, strays, _steps(samples), shown.in_cell)
+        class_rows.as_csv(entries, strays, steps, shown.in_cell)
         if book is None
         else _gradebook(book, entries, given, shown)
     )
@@ -163,17 +155,17 @@ def _gradebook(
     """Yield the gradebook, and print which marks it lacks."""
     totals = list(totals_of(entries))
     title = given.place.resolve().name
-    open_ = [each.student[0] for each in totals if each.status == "Ungraded"]
-    if open_:
-        note(f"no total, because an answer was not marked: {of_each(open_)}")
-    provisional = [each.student[0] for each in totals if each.is_provisional]
-    if provisional:
-        note(f"provisional, because a part was not read: {of_each(provisional)}")
+    absent = [each for n, each in enumerate(totals) if book.rows and n not in book.students]
+    lacking = {
+        "no total, because an answer was not marked": [x for x in totals if x.status == "Ungraded"],
+        "provisional, because a part was not read": [x for x in totals if x.is_provisional],
+        "not in the gradebook": absent,
+    }
+    for why, those in lacking.items():
+        if those:
+            note(f"{why}: {of_each([each.student[0] for each in those])}")
     if not book.rows:
         return gradebook(book.system, totals, title, shown.in_cell)
-    absent = [each.student[0] for n, each in enumerate(totals) if n not in book.students]
-    if absent:
-        note(f"not in the gradebook: {of_each(absent)}")
     for each in book.notes:
         note(each)
     headings, at = book.rows[0], column_of(book.rows, title)
@@ -204,11 +196,6 @@ def _overview(document: Document, target: Target) -> Output:
     return output(target, written(document, "html" if is_html else "markdown", target))
 
 
-def _page(flags: Mapping[str, Any]) -> Target:
-    target = target_of("--out", flags["out"])
-    return target if target.place is None else Target(target.place, is_folder=True)
-
-
 def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
     if flags["reading"]:
         raise InputError("--reading requires one problem: give it instead of the set")
@@ -227,30 +214,16 @@ def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
         raise InputError(f"{form}: choose a folder for the pages of a class, as -o marked/")
 
 
-def _form(flags: Mapping[str, Any], page: Target) -> str:
-    return (flags["format"] if page.place is not None else None) or "markdown"
-
-
-def _rules(flags: Mapping[str, Any], samples: Sequence[Key]) -> Rules:
-    return with_known_steps(rules_from(flags), flags, *samples)
-
-
 def _of(key: Key, rules: Rules) -> Rules:
     """Return the rules for one problem: each of several has its own steps."""
-    return rules if rules.asked is None else rules_of_one(rules, key)
-
-
-def _steps(samples: Sequence[Key]) -> list[str]:
-    return list(dict.fromkeys(name for key in samples for name in key.steps))
+    return rules if rules.asked is None else marking.rules_of_one(rules, key)
 
 
 def _remember(given: ClassSet, paired: Sequence[Paired], unpaired: Sequence[Unpaired]) -> None:
     """Remember the files that other processes read."""
-    for row in given.handed:
-        for handed in row:
-            remember(handed.file)
-    for place in [*(each.place for each in paired), *(each.place for each in unpaired)]:
-        remember(place)
+    files = (handed.file for row in given.handed for handed in row)
+    for file in (*files, *(each.place for each in paired), *(each.place for each in unpaired)):
+        remember(file)
 
 
 def _refuse_within(page: Path, read: Sequence[str]) -> None:
@@ -295,7 +268,6 @@ def _say(before: int, fresh: int, folder: Path, others: Sequence[str]) -> None:
 
 
 def _works(given: ClassSet, paired: Sequence[Paired], state: State) -> Iterator[_Work]:
-    """Yield the students with answers."""
     answers: dict[int, dict[int, Paired]] = {}
     for each in paired:
         answers.setdefault(each.student, {})[each.problem] = each
@@ -321,12 +293,11 @@ def _mark(way: _Way, work: _Work) -> _Done | None:
         for (name, file), answer in zip(work.handed, work.answers, strict=True)
     ]
     _, write = FORMS[way.form]
-    page = write(feedback(work.name, [page for _, page in made]))
+    page = write(class_rows.feedback(work.name, [page for _, page in made]))
     return _Done(tuple(row for row, _ in made), page, digest)
 
 
 def _digest(way: _Way, work: _Work) -> str:
-    """Return a digest of an answer, its problem and how it is marked."""
     digest = sha256(repr((__version__, way, work.name, work.handed, work.answers)).encode())
     for _, file in work.handed:
         digest.update(_content(file))
@@ -355,9 +326,9 @@ def _mark_one(way: _Way, name: str, file: Path, answer: Paired | None) -> tuple[
     rules = _of(key, way.rules)
     possible = possible_of(key, rules)
     marked = NOTHING if answer is None else _attempt(key, answer.place, rules, way.hides)
-    row = outcome(marked, "" if answer is None else answer.how, possible)
+    row = class_rows.outcome(marked, "" if answer is None else answer.how, possible)
     if marked.marking is None:
-        return row, not_marked(name, marked.error, problem.language)
+        return row, class_rows.not_marked(name, marked.error, problem.language)
     return row, page_of(marked, way.shown)
 
 
@@ -373,7 +344,7 @@ def _attempt(key: Key, place: Path, rules: Rules, hides: bool) -> Marked:
     except AttncalcError as error:
         why = str(error)
     except Exception as error:
-        why = unforeseen(str(place), error)
+        why = marking.unforeseen(str(place), error)
     return Marked(shown, None, why.replace(str(place), shown))
 
 
@@ -385,7 +356,9 @@ def _entries(
     late: Container[tuple[int, int]],
 ) -> Iterator[ClassRow]:
     """Yield a row for each student and problem, in the order of the list."""
-    none = tuple(outcome(NOTHING, "", possible_of(key, _of(key, way.rules))) for key in samples)
+    none = tuple(
+        class_rows.outcome(NOTHING, "", possible_of(key, _of(key, way.rules))) for key in samples
+    )
     for place, student in enumerate(given.students):
         who = tuple(map(on_a_line, (student.name, student.id, student.email, student.folder)))
         for number, made in enumerate(rows.get(place, none)):

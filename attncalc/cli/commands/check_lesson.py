@@ -18,15 +18,7 @@ from attncalc.cli.commands.refusals import refuse
 from attncalc.cli.commands.screens import written
 from attncalc.cli.streams import receive
 from attncalc.cli.targets import check_targets, deliver, output, target_of
-from attncalc.grading.lesson import (
-    RIGHT,
-    UNCHECKED,
-    WRONG,
-    Checked,
-    Finding,
-    Read,
-    check_example,
-)
+from attncalc.grading.lesson import RIGHT, UNCHECKED, WRONG, Checked, Finding, Read, check_example
 from attncalc.grading.lesson_rows import Printed, known_rows, misprinted, odd_rows
 from attncalc.grading.relations import Unlike, related
 from attncalc.languages.catalogue import ENGLISH

@@ -13,14 +13,7 @@ from attncalc.base.sources import remember
 from attncalc.base.text import in_json
 from attncalc.cli.commands.screens import written
 from attncalc.cli.progress import reporting
-from attncalc.cli.targets import (
-    Output,
-    Target,
-    check_targets,
-    deliver,
-    output,
-    target_of,
-)
+from attncalc.cli.targets import Output, Target, check_targets, deliver, output, target_of
 from attncalc.conforming.adapters import BACKENDS as ADAPTERS
 from attncalc.conforming.case import VERSION, Case, suite
 from attncalc.conforming.reference import expected
@@ -28,12 +21,7 @@ from attncalc.conforming.running import PLAIN, Inside, Kernel, command
 from attncalc.conforming.suite import Report
 from attncalc.conforming.suite import conform as run
 from attncalc.writing.forms import form_of
-from attncalc.writing.reports.conform import (
-    conform_as_json,
-    conform_as_junit,
-    conform_badge,
-    conform_document,
-)
+from attncalc.writing.reports import conform as reports
 
 FORMS = ("table", "markdown", "latex", "html", "json", "junit")
 
@@ -50,7 +38,9 @@ def conform(flags: Mapping[str, Any]) -> int:
         return 0
     target = target_of("--out", flags["out"])
     badge = None if flags["badge"] is None else target_of("--badge", flags["badge"])
-    form = flags["format"] or _form(target)
+    ending = "" if target.place is None else target.place.suffix
+    implied = "junit" if ending == ".xml" else form_of(ending) or "table"
+    form = flags["format"] or implied
     kernel, name = _kernel(flags)
     check_targets(target, *([badge] if badge else []))
     try:
@@ -63,26 +53,14 @@ def conform(flags: Mapping[str, Any]) -> int:
         raise InputError(f"{name}: no case could be tested: {found.results[0].why}")
     outputs = [output(target, _written(found, form, target, full=flags["full"]))]
     if badge:
-        outputs.append(output(badge, conform_badge(found)))
+        outputs.append(output(badge, reports.conform_badge(found)))
     deliver(*outputs)
     return 1 if found.of("failed") else 0
 
 
-def _form(target: Target) -> str:
-    if target.place is None:
-        return "table"
-    return "junit" if target.place.suffix == ".xml" else form_of(target.place.suffix) or "table"
-
-
 def _cases(flags: Mapping[str, Any]) -> list[Case]:
-    cases = list(
-        suite(
-            flags["seed"],
-            alignment=flags["alignment"],
-            dtype=flags["dtype"],
-            quick=flags["quick"],
-        )
-    )
+    own = {name: flags[name] for name in ("alignment", "dtype", "quick")}
+    cases = list(suite(flags["seed"], **own))
     if flags["only"]:
         features = dict.fromkeys(each.feature for each in cases)
         wanted = [each.strip() for each in flags["only"].split(",")]
@@ -95,7 +73,6 @@ def _cases(flags: Mapping[str, Any]) -> list[Case]:
 
 
 def _kernel(flags: Mapping[str, Any]) -> tuple[Kernel | Inside, str]:
-    """Return the kernel that is asked for, and its name."""
     if flags["program"]:
         arguments = shlex.split(flags["program"])
         takes = [each.strip() for each in (flags["offers"] or "").split(",") if each.strip()]
@@ -118,10 +95,10 @@ def _kernel(flags: Mapping[str, Any]) -> tuple[Kernel | Inside, str]:
 
 def _written(report: Report, form: str, target: Target, *, full: bool) -> str:
     if form == "json":
-        return conform_as_json(report)
+        return reports.conform_as_json(report)
     if form == "junit":
-        return conform_as_junit(report)
-    return written(conform_document(report, full=full), form, target)
+        return reports.conform_as_junit(report)
+    return written(reports.conform_document(report, full=full), form, target)
 
 
 def _write(flags: Mapping[str, Any], cases: Sequence[Case]) -> None:
@@ -134,7 +111,7 @@ def _write(flags: Mapping[str, Any], cases: Sequence[Case]) -> None:
         held = io.BytesIO()
         np.savez(held, **dict(_arrays(case)))
         files[folder / name] = held.getvalue()
-        named = {n: _plain(v) for n, v in case.call.items()}
+        named = {n: "array" if isinstance(v, np.ndarray) else v for n, v in case.call.items()}
         index.append({"file": name, "feature": case.feature, "case": case.name,
                       "dtype": case.dtype, "arguments": named})  # fmt: skip
     held_index = {"suite": VERSION, "causal_alignment": flags["alignment"], "cases": index}
@@ -156,7 +133,3 @@ def _arrays(case: Case) -> Iterator[tuple[str, Any]]:
     for name, matrix in right.values.items():
         yield name, matrix
         yield f"{name}_bound", right.bounds[name]
-
-
-def _plain(value: Any) -> Any:
-    return "array" if isinstance(value, np.ndarray) else value

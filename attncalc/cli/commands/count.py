@@ -38,7 +38,6 @@ def count(flags: Mapping[str, Any]) -> None:
 
 
 def _sizes(text: str) -> dict[str, list[int]]:
-    """Return a size and its values, whole numbers."""
     name, equals, values = text.partition("=")
     found = read_values(values, "") if equals else ()
     if not 1 < len(found) <= MOST_VALUES or float(max(map(float, found))) == float("inf"):

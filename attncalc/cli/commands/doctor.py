@@ -53,7 +53,6 @@ def _lines(found: Facts, width: int | None) -> Iterator[str]:
 
 
 def _told(found: Facts) -> Iterator[tuple[str, str]]:
-    """Yield the label and the text of each line."""
     python, system, terminal = (found[name] for name in ("python", "system", "terminal"))
     yield "attncalc", f"{found['attncalc']}, {found['installed']}"
     within = ", in a virtual environment" if python["virtual"] else ""
@@ -71,17 +70,12 @@ def _told(found: Facts) -> Iterator[tuple[str, str]]:
     set_to = [f"{name}={value}" for name, value in found["environment"].items()]
     yield "environment", ", ".join(set_to) or "nothing that changes what is printed"
     yield "LaTeX", ", ".join(found["latex"]) or "not found: attncalc lays out PDF pages itself"
-    if "labels" in found:
-        yield from _of_labels(found["labels"])
-
-
-def _of_labels(found: Facts) -> Iterator[tuple[str, str]]:
-    yield "labels", f"{found['count']} names and titles"
-    undrawn = ", ".join(found["no_font"])
-    drawn = f"no font here can draw {undrawn}" if undrawn else "draw all letters of its pages"
-    yield "fonts", drawn
-    unheld = ", ".join(found["no_encoding"])
-    yield "encoding", f"has no {unheld}" if unheld else "has all of their letters"
+    if labels := found.get("labels"):
+        yield "labels", f"{labels['count']} names and titles"
+        undrawn, unheld = (", ".join(labels[name]) for name in ("no_font", "no_encoding"))
+        drawn = f"no font here can draw {undrawn}" if undrawn else "draw all letters of its pages"
+        yield "fonts", drawn
+        yield "encoding", f"has no {unheld}" if unheld else "has all of their letters"
 
 
 def _versions(versions: Mapping[str, str | None]) -> str:

@@ -1,7 +1,7 @@
 """`attncalc export`: a problem for the system of a course."""
 
 from collections.abc import Mapping
-from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,9 @@ def export(flags: Mapping[str, Any]) -> None:
     target = _target(flags["out"], system)
     check_targets(target)
     _refuse_ignored_rules(flags, system)
-    points = None if flags["points"] is None else _points(flags["points"])
+    points = None if flags["points"] is None else number_of("--points", flags["points"], None)
+    if points == 0:
+        raise InputError("--points takes a number above 0")
     if flags["file"] is not None and is_set(flags["file"]):
         from attncalc.cli.commands.export_class import export_class
 
@@ -53,7 +55,7 @@ def export(flags: Mapping[str, Any]) -> None:
     course = course_of(key, with_known_steps(rules, flags, key), points)
     check_targets(target)  # again, since inputs are known now
     _refuse_another_ending(target, system)
-    deliver(WRITERS[system](key, course, target))
+    deliver(_exported(system, key, course, target))
 
 
 def _target(out: str | None, system: str) -> Target:
@@ -79,15 +81,7 @@ def _refuse_another_ending(target: Target, system: str) -> None:
     )
 
 
-def _points(given: str) -> Fraction:
-    points = number_of("--points", given, None)
-    if not points:
-        raise InputError("--points takes a number above 0")
-    return points
-
-
 def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
-    """Refuse flags that would change nothing."""
     if system in ("moodle", "prairielearn") and flags["points"] is not None:
         raise InputError(f"--points: in {NAMES[system]} they are set where the question is used")
     for name, default in OF_MARKING.items():
@@ -98,44 +92,18 @@ def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
             raise InputError(f"{flag}: Moodle marks each entry alone, and counts it as 1")
 
 
-def _gradescope(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.gradescope import autograder, of_one
-
-    made = autograder(of_one(key.problem), course, key.problem.language)
-    return output(target, made.content, *made.notes)
-
-
-def _moodle(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.moodle import NOTE, question, quiz
-
-    return output(target, quiz([question(key, course)]), NOTE)
-
-
-def _prairielearn(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.prairielearn import NOTES, question
-
-    assert target.place is not None
-    files = question(key, course)
-    return Output(target, {target.place / Path(name): each for name, each in files.items()}, NOTES)
-
-
-def _numbas(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.numbas import NOTE, exam, question
-
-    return output(target, exam(heading(key.problem), [question([(key, course)])]), NOTE)
-
-
-def _stack(key: Key, course: Course, target: Target) -> Output:
-    from attncalc.exporting.moodle import quiz
-    from attncalc.exporting.stack import NOTE, question
-
-    return output(target, quiz([question(key, course)]), NOTE)
-
-
-WRITERS = {
-    "gradescope": _gradescope,
-    "moodle": _moodle,
-    "prairielearn": _prairielearn,
-    "numbas": _numbas,
-    "stack": _stack,
-}
+def _exported(system: str, key: Key, course: Course, target: Target) -> Output:
+    module: Any = import_module(f"attncalc.exporting.{system}")  # this one alone: some load slowly
+    if system == "gradescope":
+        made = module.autograder(module.of_one(key.problem), course, key.problem.language)
+        return output(target, made.content, *made.notes)
+    if system == "prairielearn":
+        assert target.place is not None
+        made = module.question(key, course)
+        files = {target.place / Path(name): each for name, each in made.items()}
+        return Output(target, files, module.NOTES)
+    if system == "numbas":
+        made = module.exam(heading(key.problem), [module.question([(key, course)])])
+    else:
+        made = import_module("attncalc.exporting.moodle").quiz([module.question(key, course)])
+    return output(target, made, module.NOTE)

@@ -10,12 +10,7 @@ from attncalc.base.errors import OutputError, about
 from attncalc.base.sources import remember
 from attncalc.base.text import amount
 from attncalc.base.workers import cores, mapped
-from attncalc.cli.commands.marking import (
-    keys_of_one_student,
-    rules_from,
-    rules_of_one,
-    with_known_steps,
-)
+from attncalc.cli.commands import marking
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.progress import counted
 from attncalc.cli.targets import Output, Target, check_targets, deliver
@@ -51,9 +46,9 @@ def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | No
             remember(handed.file)
     target = _target(target, system, given)
     check_targets(target)  # again, since inputs are known now
-    rules = rules_from({**flags, "atol": None, "rtol": None})
-    samples = keys_of_one_student(given, rules)
-    way = _Way(system, with_known_steps(rules, flags, *samples), points)
+    rules = marking.rules_from({**flags, "atol": None, "rtol": None})
+    samples = marking.keys_of_one_student(given, rules)
+    way = _Way(system, marking.with_known_steps(rules, flags, *samples), points)
     files, notes = WRITERS[system](given, _versions(given, way))
     place = target.place or Path("-")
     named = {place / name if target.is_folder else place: files[name] for name in files}
@@ -92,7 +87,7 @@ def _version(way: _Way, thing: tuple[Path, str]) -> Any:
     file, name = thing
     with about(str(file)):
         key = key_of(read_problem(file), way.rules)
-        course = course_of(key, rules_of_one(way.rules, key), way.points)
+        course = course_of(key, marking.rules_of_one(way.rules, key), way.points)
         in_moodle = {"moodle": moodle.question, "stack": stack.question}.get(way.system)
         return in_moodle(key, course, name) if in_moodle else (key, course)
 

@@ -51,7 +51,6 @@ def refuse_alone(flags: Mapping[str, Any]) -> None:
 
 
 def _source(flags: Mapping[str, Any]) -> tuple[Source, tuple[int, ...]]:
-    """Return the source of logits, and the tokens that end its sequences."""
     given, said = given_from(flags)
     place = flags["source"]
     names = tuple(Given._fields)

@@ -53,7 +53,6 @@ def new(flags: Mapping[str, Any]) -> None:
 
 
 def _asked(flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the conditions and conventions in the flags, by name."""
     wishes = {name: flags[name] for name in READ if flags.get(name) is not None}
     settings = conventions_of({**flags, "title": None}) | fields_set(flags)
     for name in settings:

@@ -25,27 +25,13 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import in_json
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.roster import Roster, Student, read_roster
-from attncalc.writing.classes import (
-    HANDED_OUT,
-    MANIFEST,
-    PAPER,
-    PRACTICE,
-    PROBLEM,
-    TOGETHER,
-    Handout,
-    handout,
-    manifest,
-    paper,
-    worksheet_of,
-)
+from attncalc.writing import classes
 from attncalc.writing.files import Content
 from attncalc.writing.latex import write_together
 
 
 class _Share(NamedTuple):
-    """The files of one problem for one student."""
-
-    handed: Handout
+    handed: classes.Handout
     problem: Problem
     record: Mapping[str, Any]
     matrices: str
@@ -58,7 +44,7 @@ def new_class(flags: Mapping[str, Any]) -> None:
     _check_flags(flags)
     roster = read_roster(flags["class_"])
     given = read_json_object(Path(flags["problems"]), "the specification")
-    spec = spec_of(given, flags["problems"], (*HANDED_OUT, *PRACTICE), _titled)
+    spec = spec_of(given, flags["problems"], (*classes.HANDED_OUT, *classes.PRACTICE), _titled)
     if flags["seed"] is not None:
         spec = spec._replace(seed=flags["seed"])
     target = Target(target_of("--out", flags["out"]).place, is_folder=True)
@@ -98,7 +84,6 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
 
 
 def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
-    """Return a student's share of a problem."""
     student, wanted = pair
     several = len(spec.problems) > 1
     folder = f"{student.folder}/{wanted.folder}" if several else student.folder
@@ -112,12 +97,12 @@ def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
     record = {
         "problem": wanted.name,
         "code": code,
-        "file": f"{folder}/{PROBLEM}",
+        "file": f"{folder}/{classes.PROBLEM}",
         "seed": str(seed),  # of 128 bits: many readers of JSON would round a number
         "tried": made.tried,
     }
     stated = {k: v for k, v in in_json(made.problem).items() if k not in (*TEXTS, "labels")}
-    handed = handout(problem, folder, spec.formats)
+    handed = classes.handout(problem, folder, spec.formats)
     return _Share(handed, problem, record, in_text(stated), made.waived, made.may_differ)
 
 
@@ -151,7 +136,6 @@ def _say_of_differing(shares: Sequence[_Share], spec: Spec) -> None:
 
 
 def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, Content]:
-    """Return the files of the set, by path."""
     files: dict[str, Content] = {}
     for share in shares:
         files |= share.handed.files
@@ -166,12 +150,12 @@ def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, Co
         }
         for place, student in enumerate(roster.students)
     ]
-    files[MANIFEST] = manifest(as_given(spec), students)
-    files[f"{TOGETHER}.tex"] = write_together(share.handed.sheet for share in shares)
-    if PAPER in spec.formats:
+    files[classes.MANIFEST] = classes.manifest(as_given(spec), students)
+    files[f"{classes.TOGETHER}.tex"] = write_together(share.handed.sheet for share in shares)
+    if classes.PAPER in spec.formats:
         with reporting() as report:
-            pages = [worksheet_of(share.problem) for share in shares]
-            files[f"{TOGETHER}.pdf"] = paper(pages, report).content
+            pages = [classes.worksheet_of(share.problem) for share in shares]
+            files[f"{classes.TOGETHER}.pdf"] = classes.paper(pages, report).content
     return files
 
 
@@ -189,6 +173,6 @@ def _on_letters(shares: Sequence[_Share]) -> tuple[str, ...]:
 def _told(spec: Spec, roster: Roster, place: Path) -> str:
     who, what = amount(len(roster.students), "student"), amount(len(spec.problems), "problem")
     return (
-        f"{what} for {who} written to {place}; {place / MANIFEST} makes the same set again: "
-        "keep it to yourself"
+        f"{what} for {who} written to {place}; {place / classes.MANIFEST} makes the same set "
+        "again: keep it to yourself"
     )

@@ -14,8 +14,8 @@ from attncalc.cli.commands.calculate import show_page
 from attncalc.cli.commands.generate import generate, refuse_alone
 from attncalc.cli.commands.models import check_one_input, ignored_from, opened_from
 from attncalc.cli.commands.pages import form_from
-from attncalc.cli.commands.refusals import refuse
-from attncalc.cli.commands.studies import picture_of_study, show, wanted_from
+from attncalc.cli.commands.refusals import as_flags, refuse
+from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.equations.operations.normalising import Softmax
@@ -47,9 +47,8 @@ def open_model(flags: Flags) -> None:
     refuse_alone(flags)
     flags = {**flags, "layer": _layer(flags["layer"])}
     _check_flags(flags)
-    for switch in ("fractions", "mixed", "explain", "practice"):
-        flags = {**flags, switch: False}
-    flags = {**flags, "entry": None}
+    unused = dict.fromkeys(("fractions", "mixed", "explain", "practice"), False)
+    flags = {**flags, **unused, "entry": None}
     if flags["layer"] == ALL or _inside(flags):
         _show_all(flags)
         return
@@ -59,8 +58,10 @@ def open_model(flags: Flags) -> None:
     is_drawn = flags["out"] is not None and Path(flags["out"]).suffix.lower() in PICTURES
     if is_drawn:
         check_targets(target_of("--out", flags["out"]))
-    else:
-        _check_head_in(form_from(flags).name, flags)
+    elif (form := form_from(flags).name) not in PAGES and flags["head"] is not None:
+        raise InputError(
+            f"{form} contains all heads: --head is for {', '.join(PAGES)} and pictures of the map"
+        )
     problem = _problem(_opened(flags), flags)
     _check_head(problem, flags["head"])
     if is_drawn:
@@ -97,14 +98,11 @@ def _check_flags(flags: Flags) -> None:
     check_one_input(flags)
     _check_layer(flags)
     if flags["decimals"] is not None:
-        try:
+        with as_flags():
             read_setting("decimals", flags["decimals"])
-        except InputError as error:  # its text starts with the name
-            raise InputError(f"--{error}") from None
 
 
 def _layer(given: str | None) -> int | str | None:
-    """Return the number of a layer, or "all"."""
     if given is None or given == ALL:
         return given
     if not given.removeprefix("-").isdecimal() or len(given) > len(str(MOST_LAYERS)):
@@ -139,20 +137,10 @@ def _check_all(flags: Flags) -> None:
         raise InputError(f"{inside[0]} and {inside[1]} together: give one of them")
     why = "{} is for one layer: choose it, as --layer 0"
     refuse(flags, ("head", "work", "blank", "standalone"), why)
-    for name, of in (("at", "--lens, --ablate and --patch"), ("only", "steps")):
-        takes = {
-            "at": not inside or "--rollout" in inside,
-            "only": flags["lens"] or flags["rollout"],
-        }
-        if flags[name] is not None and takes[name]:
-            raise InputError(f"--{name} is for {of}: omit it")
-
-
-def _check_head_in(form: str, flags: Flags) -> None:
-    if flags["head"] is not None and form not in PAGES:
-        raise InputError(
-            f"{form} contains all heads: --head is for {', '.join(PAGES)} and pictures of the map"
-        )
+    if flags["at"] is not None and (not inside or flags["rollout"]):
+        raise InputError("--at is for --lens, --ablate and --patch: omit it")
+    if flags["only"] is not None and (flags["lens"] or flags["rollout"]):
+        raise InputError("--only is for steps: omit it")
 
 
 def _check_head(problem: Problem, head: int | None) -> None:
@@ -163,7 +151,6 @@ def _check_head(problem: Problem, head: int | None) -> None:
 
 
 def _opened(flags: Flags) -> Opened:
-    """Return the model with its input."""
     opened = opened_from(flags["folder"], flags)
     if flags["after"] is not None:
         layer = flags["layer"]
@@ -205,11 +192,8 @@ def _show_all(flags: Flags) -> None:
             changes = [*map(read_change, flags["ablate"] or ())]
             changes += map(read_patch, flags["patch"] or ())
             found = model.comparison(changes, flags["at"])
-        if wanted.form == "picture" and isinstance(found, Walk):
-            check_targets(wanted.target)  # again, since inputs are known now
-            deliver(picture_of_study(forms_of(found), wanted.target, flags))
-        else:
-            show(forms_of(found, full=flags["full"]), wanted, flags)
+        has_table = not isinstance(found, Walk)
+        show(forms_of(found, full=flags["full"]), wanted, flags, with_table=has_table)
 
 
 def _draw(problem: Problem, flags: Flags) -> None:

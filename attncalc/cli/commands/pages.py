@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.base.errors import InputError, OutputError
 from attncalc.base.latex_text import LETTER, on_foreign
-from attncalc.base.typed import quoted
-from attncalc.cli.commands.screens import table_of
+from attncalc.cli.commands.screens import form_by_ending, table_of
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import Output, Target, check_targets, output, target_or_folder
 from attncalc.writing.files import Content, is_straight
-from attncalc.writing.forms import FORMS, form_of
+from attncalc.writing.forms import FORMS
 from attncalc.writing.page import Page
 
 if TYPE_CHECKING:  # it loads matplotlib
@@ -58,10 +57,9 @@ def form_from(flags: Mapping[str, Any]) -> Form:
     """Return the form that the flags request; refuse impossible and harmful ones."""
     target = target_or_folder("--out", flags["out"])
     name = flags["format"] or _implied_form(target, flags)
-    unfolded = bool(flags.get("work") or flags.get("entry"))
-    practice = bool(flags.get("practice"))
+    unfolded, practice = flags.get("work") or flags.get("entry"), flags.get("practice")
     marks = not flags.get("no_marking")
-    form = Form(name, target, flags["standalone"], unfolded, practice, marks)
+    form = Form(name, target, flags["standalone"], bool(unfolded), bool(practice), marks)
     _check_form(form, flags)
     check_targets(target)
     return form
@@ -76,14 +74,7 @@ def _implied_form(target: Target, flags: Mapping[str, Any]) -> str:
         return "latex" if flags["standalone"] else "table"
     if place.suffix.lower() == PDF:
         return "pdf"
-    form = form_of(place.suffix)
-    if form is None:
-        endings = [*(endings[0] for endings in FORMS.values()), PDF]
-        raise OutputError(
-            f"{place}: {quoted(place.suffix)} is not an output format: end the name in "
-            f"{', '.join(endings[:-1])} or {endings[-1]}, or pass --format"
-        )
-    return form
+    return form_by_ending(place, place.suffix, [*(each[0] for each in FORMS.values()), PDF])
 
 
 def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
@@ -113,10 +104,6 @@ def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
 def output_of(page: Page, form: Form) -> Output:
     """Return a page in a form: its text or its files, and notes."""
     return _WRITERS[form.name](page, form)
-
-
-def _table(page: Page, form: Form) -> Output:
-    return table_of(page, form.target)
 
 
 def _markdown(page: Page, form: Form) -> Output:
@@ -192,7 +179,6 @@ def _data(page: Page, form: Form) -> Output:
 
 
 def _on_map(page: Page) -> tuple[str, ...]:
-    """Return the note on a page without its map."""
     if not page.lacks_map:
         return ()
     return ("the map is left out, with more weights than a page shows: attncalc plot draws it",)
@@ -218,7 +204,7 @@ def _map(page: Page, form: str) -> "Picture":
 
 
 _WRITERS: dict[str, Callable[[Page, Form], Output]] = {
-    "table": _table,
+    "table": lambda page, form: table_of(page, form.target),
     "markdown": _markdown,
     "latex": _latex,
     "html": _html,

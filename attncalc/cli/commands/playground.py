@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attncalc.base.errors import AttncalcError, InputError
+from attncalc.base.errors import InputError
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.equations.operation import UnstatedError
@@ -38,10 +38,7 @@ KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "cross": ("Cross-attention", ACROSS | WEIGHTS),
     "heads": ("Two heads", X | HEADS),
     "causal": ("Causal mask", X | WEIGHTS | {"causal": True}),
-    "padding": (
-        "Padding mask",
-        X | WEIGHTS | {"ignore": [[0, 0, 1], [0, 0, 1], [0, 0, 1]]},
-    ),
+    "padding": ("Padding mask", X | WEIGHTS | {"ignore": [[0, 0, 1], [0, 0, 1], [0, 0, 1]]}),
     "scores": (
         "Softmax of given scores",
         {"S": [[1, 2, 3], [0, 0, 4]], "V": [[1, 0], [0, 1], [1, 1]], "scale": "none"},
@@ -87,11 +84,7 @@ def _templates() -> Iterator[Template]:
     for group, samples in GROUPS.items():
         for each in samples:
             if each.path.suffix == ".json":
-                try:
-                    problem = read_problem(each.path)
-                except AttncalcError:  # a sample of another kind, such as an answer
-                    continue
                 is_layer = each.name in LAYERS
                 key = each.name if each.name not in KINDS else f"sample-{each.name}"
                 where = "Layers" if is_layer else f"Samples: {group.lower()}"
-                yield Template(key, where, each.shows, problem, is_layer)
+                yield Template(key, where, each.shows, read_problem(each.path), is_layer)

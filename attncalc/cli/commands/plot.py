@@ -15,17 +15,9 @@ from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
 from attncalc.studies.patterns.pattern import needed_for_patterns
 from attncalc.writing.files import is_straight
+from attncalc.writing.plotting import picture as pictures
 from attncalc.writing.plotting.drawing import MOST_HEADS
 from attncalc.writing.plotting.look import Look, read_size
-from attncalc.writing.plotting.picture import (
-    NO_ATTENTION,
-    Picture,
-    check_ending,
-    chosen_heads,
-    needed_for_pictures,
-    render,
-    render_gradient,
-)
 from attncalc.writing.sentences import notes
 
 DEFAULT_PLACE = "attention-map.png"
@@ -41,37 +33,30 @@ def plot(flags: Mapping[str, Any]) -> None:
         size = read_size(flags["size"])
         look = Look(flags["kind"], flags["every_line"], flags["values"], flags["dark"], size)
     if flags["of"] is not None:
-        _check_gradient(flags)
+        refuse(flags, ("head", "explain"), "--of and {} together: --of draws all of a gradient")
         flags = {**flags, "backward": True}
     problem = problem_from(flags, fallback="self")
     check_targets(target, STDOUT)  # again, since inputs are known now
     if flags["of"] is not None:
-        _deliver(target, _gradient_drawn(problem, flags, form, look), "")
+        solution = solve(problem)
+        with as_flags():
+            picture = pictures.render_gradient(solution, flags["of"], form, look)
+        _deliver(target, picture, "")
         return
     if not problem.attentions:
-        raise InputError(NO_ATTENTION)
+        raise InputError(pictures.NO_ATTENTION)
     say_of_picture(problem, look, 1 if flags["head"] else min(problem.n_heads, MOST_HEADS))
     solution = solve(problem, keep=_kept(problem, explain=flags["explain"]))
     for remark in notes(solution):
         note(remark.text)
     with as_flags():
-        picture = render(solution, form, chosen_heads(solution, flags["head"]), look)
+        picture = pictures.render(
+            solution, form, pictures.chosen_heads(solution, flags["head"]), look
+        )
     _deliver(target, picture, _explained(solution) if flags["explain"] else "")
 
 
-def _gradient_drawn(problem: Problem, flags: Mapping[str, Any], form: str, look: Look) -> Picture:
-    """Return the heatmap of a gradient."""
-    solution = solve(problem)
-    with as_flags():
-        return render_gradient(solution, flags["of"], form, look)
-
-
-def _check_gradient(flags: Mapping[str, Any]) -> None:
-    """Refuse flags that do not apply to a picture of a gradient."""
-    refuse(flags, ("head", "explain"), "--of and {} together: --of draws all of a gradient")
-
-
-def _deliver(target: Target, picture: Picture, text: str) -> None:
+def _deliver(target: Target, picture: pictures.Picture, text: str) -> None:
     drawn = output(target, picture.content, *picture.notes, said="")
     if not drawn.is_printed:
         deliver(drawn, output(STDOUT, f"{target.place}\n{text}"))
@@ -88,13 +73,13 @@ def _form(target: Target) -> str:
         raise OutputError("a picture is binary: pass a file, as -o map.png")
     if place is None or (is_straight(place) and not place.suffix):
         return "png"
-    return check_ending(place)
+    return pictures.check_ending(place)
 
 
 def _kept(problem: Problem, *, explain: bool) -> tuple[str, ...] | None:
     """Return which steps are needed; None is all of them."""
     steps = plan(problem)
-    needed = needed_for_pictures(problem, steps)
+    needed = pictures.needed_for_pictures(problem, steps)
     return (*needed, *needed_for_patterns(problem)) if explain and needed is not None else needed
 
 

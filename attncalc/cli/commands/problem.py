@@ -32,11 +32,7 @@ Fields = dict[str, Any]
 
 
 def problem_from(
-    flags: Mapping[str, Any],
-    *,
-    fallback: str,
-    kind: str | None = None,
-    needs_query: bool = True,
+    flags: Mapping[str, Any], *, fallback: str, kind: str | None = None, needs_query: bool = True
 ) -> Problem:
     """Return the Problem that a command's parameters ask for.
 
@@ -66,17 +62,11 @@ def problem_from(
     if flags.get("vectors") and problem.layout == "columns":
         raise InputError("--vectors gives tokens as rows, and here they are columns (layout)")
     if kind is not None and problem.what != kind and problem.has_tokens:
-        if kind not in ("self", "cross") or problem.what not in ("self", "cross"):
-            raise InputError(
-                f"{flags['file'] or 'flags'}: this problem is {_A[problem.what]}: "
-                f"use attncalc {problem.what}"
-            )
-        sources = (*TOKENS, "ids")
-        holds = " and ".join(name for name in sources if name in problem.names and name != "X3")
-        raise InputError(
-            f"{flags['file'] or 'flags'}: this is a {problem.kind}-attention problem "
-            f"(it has {holds}): use attncalc {problem.kind}"
-        )
+        what = f"this problem is {_A[problem.what]}"
+        if {kind, problem.what} == {"self", "cross"}:
+            sources = [name for name in (*TOKENS, "ids") if name in problem.names and name != "X3"]
+            what = f"this is a {problem.kind}-attention problem (it has {' and '.join(sources)})"
+        raise InputError(f"{flags['file'] or 'flags'}: {what}: use attncalc {problem.what}")
     return problem
 
 

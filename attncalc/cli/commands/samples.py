@@ -12,12 +12,12 @@ from attncalc.base.errors import InputError, OutputError
 from attncalc.base.sources import remember
 from attncalc.cli.targets import STDOUT, Output, Target, deliver, output, target_of
 from attncalc.problem.samples import (
+    ALL,
     ANSWERS,
     COMMANDS,
     GROUPS,
     KERNELS,
     MODELS,
-    SAMPLES,
     Sample,
     sample,
 )
@@ -73,7 +73,7 @@ def _to_try(chosen: Sample, target: Target) -> Iterator[str]:
 
 def listing(width: int | None) -> str:
     """Return a line for each sample, broken between words where a screen is narrower."""
-    each_name = max(len(each.name) for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS))
+    each_name = max(map(len, ALL))
     lines: list[str] = []
     others = {"Answers to mark": ANSWERS, "Models to open": MODELS, "Kernels to test": KERNELS}
     for title, group in {**GROUPS, **others}.items():

@@ -13,16 +13,11 @@ def schema(flags: Mapping[str, Any]) -> None:
     """List the schemas, or write one out."""
     name, target = flags["name"], target_of("--out", flags["out"])
     check_targets(target)
-    deliver(output(target, listing() if name is None else schema_in_text(name)))
+    text = _listing() if name is None else in_json(schema_of(name), indent=2) + "\n"
+    deliver(output(target, text))
 
 
-def schema_in_text(name: str) -> str:
-    """Return the text of a schema."""
-    return in_json(schema_of(name), indent=2) + "\n"
-
-
-def listing() -> str:
-    """Return a line for each schema."""
+def _listing() -> str:
     widest = max(map(len, NAMES))
     lines = [f"{name:{widest}}  {OF[name]}" for name in NAMES]
     return "\n".join([*lines, "", "Write one out:  attncalc schema NAME -o NAME.schema.json", ""])

@@ -2,13 +2,28 @@
 
 import io
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 
+from attncalc.base.errors import OutputError
+from attncalc.base.typed import quoted
 from attncalc.cli.targets import Output, Target, output
 from attncalc.writing.document import Document
+from attncalc.writing.forms import form_of
 from attncalc.writing.frames import Screen, on_screen
 from attncalc.writing.terminal import write_notes, write_tables
+
+
+def form_by_ending(place: Path | None, ending: str, endings: Sequence[str]) -> str:
+    """Return the form that the ending of a file asks for; the error lists all endings."""
+    if form := form_of(ending) if ending else "table":
+        return form
+    raise OutputError(
+        f"{place}: {quoted(ending)} is not an output format: end the name in "
+        f"{', '.join(endings[:-1])} or {endings[-1]}, or pass --format"
+    )
 
 
 def written(document: Document, form: str, target: Target) -> str:

@@ -1,6 +1,6 @@
 """`attncalc simulate`: problems drawn again and again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from attncalc.base.errors import InputError
@@ -21,7 +21,10 @@ def simulate(flags: Mapping[str, Any]) -> None:
     wanted = wanted_from(flags)
     with as_flags():
         check_draws(flags["draws"], flags["until"])
-    files, texts = files_and_texts(flags["things"])
+    texts = [thing for thing in flags["things"] if "~" in thing]
+    if not texts:
+        raise InputError(f"nothing is drawn: {HOW_TO_DRAW}")
+    files = [thing for thing in flags["things"] if thing not in texts] or [None]
     problems = [problem_from({**flags, "file": file}, fallback="self") for file in files]
     with reporting() as report:
         found = [
@@ -46,12 +49,3 @@ def _watched(flags: Mapping[str, Any], problem: Problem, *, alone: bool) -> Any:
         return read_watched(flags["watch"], problem)
     # outputs are comparable for any heads of their problems
     return read_outputs(problem, weights_too=alone)
-
-
-def files_and_texts(things: list[str]) -> tuple[Sequence[str | None], list[str]]:
-    """Return the files, or None for the bundled sample, and the draws."""
-    texts = [thing for thing in things if "~" in thing]
-    if not texts:
-        raise InputError(f"nothing is drawn: {HOW_TO_DRAW}")
-    files = [thing for thing in things if thing not in texts]
-    return files or [None], texts

@@ -1,19 +1,18 @@
 """Common functions of the commands of studies: target and form."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncalc.base.errors import InputError, OutputError
-from attncalc.base.typed import quoted
+from attncalc.base.errors import InputError
 from attncalc.cli.commands.refusals import as_flags
-from attncalc.cli.commands.screens import table_of, written
+from attncalc.cli.commands.screens import form_by_ending, table_of, written
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
-from attncalc.writing.forms import FORMS, form_of
+from attncalc.writing.forms import FORMS
 from attncalc.writing.studies.forms import Forms
 
 Flags = Mapping[str, Any]
 PICTURES = (".png", ".svg", ".pdf")
+ENDINGS = (*PICTURES, *(each[0] for each in FORMS.values()))
 
 
 class Wanted(NamedTuple):
@@ -32,7 +31,7 @@ def wanted_from(flags: Flags) -> Wanted:
         if flags["format"]:
             raise InputError(f"--format {flags['format']} and {ending} together: give one of them")
     else:
-        form = flags["format"] or _implied(target.place, ending)
+        form = flags["format"] or form_by_ending(target.place, ending, ENDINGS)
         given = [f"--{name}" for name in ("dark", "size") if flags.get(name)]
         if given:
             raise InputError(
@@ -44,33 +43,20 @@ def wanted_from(flags: Flags) -> Wanted:
     return Wanted(form, target)
 
 
-def _implied(place: Path | None, ending: str) -> str:
-    if not ending:
-        return "table"
-    form = form_of(ending)
-    if form is None:
-        endings = [*PICTURES, *(endings[0] for endings in FORMS.values())]
-        raise OutputError(
-            f"{place}: {quoted(ending)} is not an output format: end the name in "
-            f"{', '.join(endings[:-1])} or {endings[-1]}, or pass --format"
-        )
-    return form
-
-
-def show(shown: Forms, wanted: Wanted, flags: Flags, *more: Output) -> None:
+def show(
+    shown: Forms, wanted: Wanted, flags: Flags, *more: Output, with_table: bool = True
+) -> None:
     """Write a study in the requested form, with other output; beside a picture, print the table."""
     # again, since inputs are known now
     check_targets(wanted.target, *(each.target for each in more))
     if wanted.form == "picture":
-        deliver(
-            picture_of_study(shown, wanted.target, flags), *more, table_of(shown.document(), STDOUT)
-        )
+        table = [table_of(shown.document(), STDOUT)] if with_table else []
+        deliver(_picture(shown, wanted.target, flags), *more, *table)
     else:
         deliver(_written(shown, wanted.form, wanted.target), *more)
 
 
-def picture_of_study(shown: Forms, target: Target, flags: Flags) -> Output:
-    """Return the picture of a study."""
+def _picture(shown: Forms, target: Target, flags: Flags) -> Output:
     from attncalc.writing.plotting.look import Look, read_size
 
     assert target.place is not None

@@ -18,21 +18,16 @@ from attncalc.writing.studies.forms import forms_of
 def vary(flags: Mapping[str, Any]) -> None:
     """Solve at each value, and write the watched quantities."""
     wanted = wanted_from(flags)
-    file, texts = file_and_texts(flags["things"])
+    file, *texts = flags["things"]
+    if "=" in file and not exists(file):
+        file, texts = None, flags["things"]
+    if not texts:
+        raise InputError(f"nothing changes: {HOW_TO_CHANGE}")
+    if len(texts) > MOST_CHANGES:
+        raise InputError(f"{len(texts)} changes: one makes a curve, two make a grid")
     problem = problem_from({**flags, "file": file}, fallback="self")
     changes = [read_change(text, problem) for text in texts]
     watched = read_watched(flags["watch"] or (), problem)
     with reporting() as report:
         found = solve_at_each(problem, changes, watched, report, agreed=flags["yes"])
     show(forms_of(found, full=flags["full"]), wanted, flags)
-
-
-def file_and_texts(things: list[str]) -> tuple[str | None, list[str]]:
-    """Return the file, if one is named, and the changes."""
-    files = things[:1] if exists(things[0]) or "=" not in things[0] else []
-    changes = things[len(files) :]
-    if not changes:
-        raise InputError(f"nothing changes: {HOW_TO_CHANGE}")
-    if len(changes) > MOST_CHANGES:
-        raise InputError(f"{len(changes)} changes: one makes a curve, two make a grid")
-    return (files[0] if files else None), changes

@@ -11,9 +11,8 @@ from attncalc.base.errors import InputError
 from attncalc.cli.commands.models import ignored_from, opened_from
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import typed
-from attncalc.cli.commands.studies import picture_of_study, show, wanted_from
+from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.progress import reporting
-from attncalc.cli.targets import check_targets, deliver
 from attncalc.problem.fields import GIVEN, SETTINGS
 from attncalc.solving.solution import solve
 from attncalc.writing.reports.why import why_as_json, why_document
@@ -34,11 +33,7 @@ def why(flags: Mapping[str, Any]) -> None:
         partial(why_as_json, found.found, found.decimals),
         picture=partial(_picture, found),
     )
-    check_targets(wanted.target)  # again, since inputs are known now
-    if wanted.form == "picture":
-        deliver(picture_of_study(forms, wanted.target, flags))
-    else:
-        show(forms, wanted, flags)
+    show(forms, wanted, flags, with_table=False)
 
 
 def _picture(found: Whys, form: str, look: Any) -> Any:

@@ -73,7 +73,6 @@ def fields_help(names: Iterable[str] | None = None) -> list[str]:
 
 
 def _grouped(flags: Iterable[Flag]) -> Iterator[str]:
-    """Yield lines with the flags of each panel."""
     by_panel = sorted(flags, key=lambda each: (not each.is_argument, each.panel != OUTPUT))
     for panel, group in groupby(
         by_panel, lambda each: "Arguments" if each.is_argument else each.panel

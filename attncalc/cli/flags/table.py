@@ -29,7 +29,6 @@ def _whole(typed: str, text: str, panel: str, default: int | None = None, **more
 
 
 def _one_of(typed: str, values: tuple[str, ...], panel: str = OUTPUT, **more: Any) -> Flag:
-    """Return a flag whose help lists its values."""
     return Flag(typed, f"{', '.join(values[:-1])} or {values[-1]}.", panel, values, **more)
 
 
@@ -89,20 +88,14 @@ ONLY = Flag("--only STEPS", "Show only these steps, e.g. Q,A.")
 WORK = _switch("--work", "Write out the arithmetic of every entry.")
 BLANK = _switch("--blank", "Worksheet: the same page without answers.")
 PAGES = (
-    FILE,
-    ONLY,
-    WORK,
+    *(FILE, ONLY, WORK),
     _several("--entry ENTRY", "Write out one entry, e.g. A[3,1] or A[3,:]; repeatable."),
     _switch("--fractions", "Show exact values as fractions."),
     _switch("--mixed", "Show exact values as mixed numbers: 2 1/2."),
     BLANK,
     _switch("--practice", "Interactive HTML worksheet."),
     _switch("--no-marking", "Practice worksheet without marking."),
-    EXPLAIN,
-    FULL,
-    FORMAT,
-    STANDALONE,
-    OUT,
+    *(EXPLAIN, FULL, FORMAT, STANDALONE, OUT),
 )
 WORDS = (
     Flag("--vectors SOURCE", "A text file of word vectors (word2vec, GloVe), for --text.", FIRST),
@@ -131,9 +124,7 @@ OF_MARKING = (
     Flag("ANSWER...", "Answers: files, folders or -.", OUTPUT, list, name="answers"),
     _switch("--lesson", "Check the numbers of lessons; all files are documents."),
     _switch("--dump", "The answer is a dump of tensors, named as by hooks."),
-    STEPS,
-    WEIGHT,
-    POINTS,
+    *(STEPS, WEIGHT, POINTS),
     Flag("--require STEPS", "Steps that must be shown: Q,K,S.", MARKING, unsaid="asked"),
     Flag("--rubric JSON", "Rubric: points, weights and deductions, as JSON.", MARKING),
     *PENALTIES,
@@ -174,10 +165,7 @@ OF_MARKING = (
 DARK = _switch("--dark", "Draw on a dark background.")
 SIZE = Flag("--size INCHES", "Picture size, e.g. 12x8, or its width.", unsaid="automatic")
 OF_STUDIES = (
-    FULL,
-    FORMAT,
-    DARK,
-    SIZE,
+    *(FULL, FORMAT, DARK, SIZE),
     Flag("--out -o FILE", "Write to this file; .png, .svg and .pdf draw a picture."),
 )
 WATCH = _several(
@@ -255,6 +243,10 @@ class Command(NamedTuple):
     text: str = ""
 
 
+def _command(*own: Flag, **more: Any) -> Command:
+    return Command(own, **more)
+
+
 _ANY = "rounding decimals scale heads causal window ignore positions layout title"
 COMMON = {
     "self": "X W_Q W_K W_V rounding decimals scale heads causal ignore",
@@ -269,294 +261,217 @@ COMMON = {
 """The fields that the short help of a command shows, by the kind of problem."""
 
 _COMMANDS = {
-    "self": Command((*PAGES, *WORDS), "self", "calculate"),
-    "cross": Command(PAGES, "cross", "calculate"),
-    "encoder": Command((*PAGES, *WORDS), "encoder", "calculate", rare="no_marking"),
-    "decoder": Command((*PAGES, *WORDS), "decoder", "calculate", rare="no_marking"),
-    "vit": Command(PAGES, "vit", "calculate"),
-    "plot": Command(
-        (
-            FILE,
-            _one_of("--kind KIND", ("map", "heatmap", "both"), default="map"),
-            _switch("--all", "Draw a line for every nonzero weight.", name="every_line"),
-            Flag("--values/--no-values", "Print the weights in the picture.", OUTPUT, bool, True),
-            Flag("--head HEAD", "Draw this head (from 1), or mean.", unsaid="all"),
-            Flag("--of GRADIENT", "Draw a heatmap of this gradient, e.g. dS."),
-            DARK,
-            SIZE,
-            EXPLAIN,
-            OUT,
-        ),
-        "",
+    "self": _command(*PAGES, *WORDS, fields="self", module="calculate"),
+    "cross": _command(*PAGES, fields="cross", module="calculate"),
+    "encoder": _command(*PAGES, *WORDS, fields="encoder", module="calculate", rare="no_marking"),
+    "decoder": _command(*PAGES, *WORDS, fields="decoder", module="calculate", rare="no_marking"),
+    "vit": _command(*PAGES, fields="vit", module="calculate"),
+    "plot": _command(
+        FILE,
+        _one_of("--kind KIND", ("map", "heatmap", "both"), default="map"),
+        _switch("--all", "Draw a line for every nonzero weight.", name="every_line"),
+        Flag("--values/--no-values", "Print the weights in the picture.", OUTPUT, bool, True),
+        Flag("--head HEAD", "Draw this head (from 1), or mean.", unsaid="all"),
+        Flag("--of GRADIENT", "Draw a heatmap of this gradient, e.g. dS."),
+        *(DARK, SIZE, EXPLAIN, OUT),
+        fields="",
     ),
-    "explain": Command(
-        (
-            FILE,
-            Flag("--head HEAD", "This head (from 1), or an attention: cross.A.", unsaid="all"),
-            _switch("--all", "Show all patterns, not only the three strongest."),
-            _switch("--equations", "Print the calculation as equations.", name="as_equations"),
-            FULL,
-            FORMAT,
-            STANDALONE,
-            OUT,
-        ),
-        "",
+    "explain": _command(
+        FILE,
+        Flag("--head HEAD", "This head (from 1), or an attention: cross.A.", unsaid="all"),
+        _switch("--all", "Show all patterns, not only the three strongest."),
+        _switch("--equations", "Print the calculation as equations.", name="as_equations"),
+        *(FULL, FORMAT, STANDALONE, OUT),
+        fields="",
     ),
-    "why": Command(
-        (
-            Flag("PROBLEM", "Problem, or the folder of a model.", name="file", default=...),
-            Flag("ENTRY", "Entry or row, e.g. S[2,3] or O[2,:]; or a logit.", default=...),
-            *OF_MODELS,
-            Flag("--of PART", 'Split a part of a logit, e.g. "layer 0, O, head 2".'),
-            DARK,
-            SIZE,
-            FULL,
-            FORMAT,
-            TO_FILE,
-        ),
-        "",
+    "why": _command(
+        Flag("PROBLEM", "Problem, or the folder of a model.", name="file", default=...),
+        Flag("ENTRY", "Entry or row, e.g. S[2,3] or O[2,:]; or a logit.", default=...),
+        *OF_MODELS,
+        Flag("--of PART", 'Split a part of a logit, e.g. "layer 0, O, head 2".'),
+        *(DARK, SIZE, FULL, FORMAT, TO_FILE),
+        fields="",
         rare="dark size",
     ),
-    "check": Command(
-        OF_MARKING,
-        "",
+    "check": _command(
+        *OF_MARKING,
+        fields="",
         rare="require atol rtol fractions marks_decimals jobs gradebook overview due anonymous "
-        "follow_penalty rounding_penalty "
-        "precision_penalty",
+        "follow_penalty rounding_penalty precision_penalty",
     ),
-    "vary": Command(
-        (
-            _things("[FILE] CHANGE...", "Problem, and one or two changes."),
-            WATCH,
-            YES,
-            *OF_STUDIES,
-        ),
-        "",
+    "vary": _command(
+        _things("[FILE] CHANGE...", "Problem, and one or two changes."),
+        *(WATCH, YES, *OF_STUDIES),
+        fields="",
     ),
-    "simulate": Command(
-        (
-            _things("[FILE...] DRAW...", "Problems, and what to draw."),
-            Flag("--draws NUMBER", "Number of draws.", STUDY, int, 1000),
-            Flag("--seed NUMBER", "Seed of the random generator.", STUDY, int, 0, low=0),
-            Flag("--until ERROR", "Draw until the standard error is this small.", STUDY, float),
-            _several(
-                "--given COMPARISON", 'Keep only draws with e.g. "q·k_a > 0"; repeatable.', STUDY
-            ),
-            WATCH,
-            YES,
-            *OF_STUDIES,
-        ),
-        "",
+    "simulate": _command(
+        _things("[FILE...] DRAW...", "Problems, and what to draw."),
+        Flag("--draws NUMBER", "Number of draws.", STUDY, int, 1000),
+        Flag("--seed NUMBER", "Seed of the random generator.", STUDY, int, 0, low=0),
+        Flag("--until ERROR", "Draw until the standard error is this small.", STUDY, float),
+        _several("--given COMPARISON", 'Keep only draws with e.g. "q·k_a > 0"; repeatable.', STUDY),
+        *(WATCH, YES, *OF_STUDIES),
+        fields="",
     ),
-    "train": Command(
-        (
-            _things("[FILE...]", "Problems with a target.", None),
-            Flag("--steps NUMBER", "Number of steps.", STUDY, int, 20),
-            Flag("--rate NUMBER", "Learning rate.", STUDY, unsaid="0.1"),
-            Flag("--optimizer NAME", "sgd, momentum, adam or adamw.", STUDY, str, "sgd"),
-            Flag("--momentum NUMBER", "Beta of momentum.", STUDY, unsaid="0.9"),
-            Flag("--weight-decay NUMBER", "Weight decay.", STUDY, unsaid="0"),
-            Flag("--clip NORM", "Largest norm of the gradient.", STUDY, unsaid="none"),
-            Flag("--warmup STEPS", "Steps of linear warmup of the rate.", STUDY, int, 0, low=0),
-            Flag("--save FILE", "Write the problem with its new matrices, as JSON."),
-            WATCH,
-            WORK,
-            YES,
-            *OF_STUDIES,
-        ),
-        "",
+    "train": _command(
+        _things("[FILE...]", "Problems with a target.", None),
+        Flag("--steps NUMBER", "Number of steps.", STUDY, int, 20),
+        Flag("--rate NUMBER", "Learning rate.", STUDY, unsaid="0.1"),
+        Flag("--optimizer NAME", "sgd, momentum, adam or adamw.", STUDY, str, "sgd"),
+        Flag("--momentum NUMBER", "Beta of momentum.", STUDY, unsaid="0.9"),
+        Flag("--weight-decay NUMBER", "Weight decay.", STUDY, unsaid="0"),
+        Flag("--clip NORM", "Largest norm of the gradient.", STUDY, unsaid="none"),
+        Flag("--warmup STEPS", "Steps of linear warmup of the rate.", STUDY, int, 0, low=0),
+        Flag("--save FILE", "Write the problem with its new matrices, as JSON."),
+        *(WATCH, WORK, YES, *OF_STUDIES),
+        fields="",
         rare="dark size yes momentum warmup clip",
     ),
-    "conform": Command(
-        (
-            Flag("[KERNEL]", "Kernel: file.py, file.py:function or a library.", name="file"),
-            Flag(
-                "--backend NAME", "Type of arrays: numpy, torch or jax.", KERNEL, BACKENDS, "numpy"
-            ),
-            Flag("--device NAME", "Device of torch arrays.", KERNEL, str, "cpu"),
-            Flag(
-                "--dtype NAME",
-                "Type of numbers, except in cases about types.",
-                KERNEL,
-                TYPES,
-                "float32",
-            ),
-            Flag(
-                "--causal-alignment NAME",
-                "Convention of is_causal: top-left or bottom-right.",
-                KERNEL,
-                ("top-left", "bottom-right"),
-                "top-left",
-                name="alignment",
-            ),
-            Flag(
-                "--command PROGRAM",
-                "Test a program that reads and writes .npz files.",
-                KERNEL,
-                name="program",
-            ),
-            Flag("--offers NAMES", "Keyword arguments that the program takes.", KERNEL),
-            Flag("--timeout SECONDS", "Time limit of a call.", KERNEL, float, 60.0),
-            Flag("--only FEATURES", "Test only these features, e.g. causal,window."),
-            Flag("--seed NUMBER", "Seed of all numbers.", STUDY, int, 0, low=0),
-            _switch("--quick", "Leave out large shapes."),
-            _switch("--list", "List the cases."),
-            Flag("--write FOLDER", "Write the cases with their results, as .npz files."),
-            Flag("--badge FILE", "Also write a badge, as SVG."),
-            _switch("--full", "List all failures."),
-            _one_of("--format FORM", ("table", "markdown", "latex", "html", "json", "junit")),
-            OUT,
+    "conform": _command(
+        Flag("[KERNEL]", "Kernel: file.py, file.py:function or a library.", name="file"),
+        Flag("--backend NAME", "Type of arrays: numpy, torch or jax.", KERNEL, BACKENDS, "numpy"),
+        Flag("--device NAME", "Device of torch arrays.", KERNEL, str, "cpu"),
+        Flag(
+            "--dtype NAME",
+            "Type of numbers, except in cases about types.",
+            KERNEL,
+            TYPES,
+            "float32",
         ),
+        Flag(
+            "--causal-alignment NAME",
+            "Convention of is_causal: top-left or bottom-right.",
+            KERNEL,
+            ("top-left", "bottom-right"),
+            "top-left",
+            name="alignment",
+        ),
+        Flag(
+            "--command PROGRAM",
+            "Test a program that reads and writes .npz files.",
+            KERNEL,
+            name="program",
+        ),
+        Flag("--offers NAMES", "Keyword arguments that the program takes.", KERNEL),
+        Flag("--timeout SECONDS", "Time limit of a call.", KERNEL, float, 60.0),
+        Flag("--only FEATURES", "Test only these features, e.g. causal,window."),
+        Flag("--seed NUMBER", "Seed of all numbers.", STUDY, int, 0, low=0),
+        _switch("--quick", "Leave out large shapes."),
+        _switch("--list", "List the cases."),
+        Flag("--write FOLDER", "Write the cases with their results, as .npz files."),
+        Flag("--badge FILE", "Also write a badge, as SVG."),
+        _switch("--full", "List all failures."),
+        _one_of("--format FORM", ("table", "markdown", "latex", "html", "json", "junit")),
+        OUT,
     ),
-    "aim": Command(
-        (
-            _things("[FILE] TARGET", "Keys and values, and the target."),
-            Flag("--beta NUMBER", "Margin of the target's scaled scores.", STUDY, str, "10"),
-            Flag("--within ERROR", "Find the smallest beta with this error.", STUDY, float),
-            Flag("--save FILE", "Write the problem with its query, as JSON."),
-            *OF_STUDIES,
-        ),
-        "attention",
+    "aim": _command(
+        _things("[FILE] TARGET", "Keys and values, and the target."),
+        Flag("--beta NUMBER", "Margin of the target's scaled scores.", STUDY, str, "10"),
+        Flag("--within ERROR", "Find the smallest beta with this error.", STUDY, float),
+        Flag("--save FILE", "Write the problem with its query, as JSON."),
+        *OF_STUDIES,
+        fields="attention",
     ),
-    "count": Command(
-        (
-            Flag("SOURCE", "Problem, model's folder or config.json.", default=...),
-            Flag("--tokens NUMBER", "Tokens of a sequence.", STUDY, int, unsaid="its own, or 1024"),
-            Flag("--batch NUMBER", "Sequences computed together.", STUDY, int, 1),
-            Flag("--dtype TYPE", "fp64, fp32, bf16, fp16 or int8.", STUDY, str, "fp32"),
-            Flag("--compare SOURCE", "Compare with the counts of another source.", STUDY),
-            FAMILY,
-            Flag("--vary SIZE=RANGE", "Vary tokens, batch or a config key.", STUDY),
-            *OF_STUDIES,
-        ),
+    "count": _command(
+        Flag("SOURCE", "Problem, model's folder or config.json.", default=...),
+        Flag("--tokens NUMBER", "Tokens of a sequence.", STUDY, int, unsaid="its own, or 1024"),
+        Flag("--batch NUMBER", "Sequences computed together.", STUDY, int, 1),
+        Flag("--dtype TYPE", "fp64, fp32, bf16, fp16 or int8.", STUDY, str, "fp32"),
+        Flag("--compare SOURCE", "Compare with the counts of another source.", STUDY),
+        FAMILY,
+        Flag("--vary SIZE=RANGE", "Vary tokens, batch or a config key.", STUDY),
+        *OF_STUDIES,
     ),
-    "open": Command(
-        (
-            Flag("FOLDER", "Folder of the model.", OUTPUT, default=...),
-            *OF_MODELS,
-            Flag("--image MATRIX", "Image (.npy): channels, rows, columns.", MODEL),
-            Flag("--type-ids IDS", 'Token type ids of BERT, e.g. "0 0 1".', MODEL),
-            Flag("--ignore MATRIX", "Padding mask: 1 for padding.", MODEL),
-            _switch("--draft", "Print a draft of a --family file.", MODEL),
-            Flag("--layer NUMBER", "Layer to show, from 0, or all.", LAYER),
-            Flag("--head NUMBER", "Head to show, from 1.", LAYER, int, unsaid="all"),
-            Flag("--at NUMBER", "Position to predict at, from 1.", LAYER, int, unsaid="the last"),
-            _switch("--lens", "Logit lens: the head after each layer.", INSIDE),
-            _switch("--rollout", "Attention rollout over all layers.", INSIDE),
-            _several("--ablate CHANGE", "Set a head or step to 0: 3.2, 3.F_2; repeatable.", INSIDE),
-            _several(
-                "--patch CHANGE", "Replace a step from a file: x.npz:4.H; repeatable.", INSIDE
-            ),
-            Flag("--from ARRAYS", "Continue after stored outputs Y (.npz).", INSIDE, name="after"),
-            Flag("--generate NUMBER", "Generate at most this many tokens.", GENERATION, int),
-            *GENERATING,
-            DARK,
-            SIZE,
-            ONLY,
-            WORK,
-            BLANK,
-            FULL,
-            Flag("--decimals -d VALUE", "Decimals shown, 0 to 12.", OUTPUT, int),
-            Flag("--title TEXT", "Title of the page."),
-            FORMAT,
-            STANDALONE,
-            OUT,
-        ),
+    "open": _command(
+        Flag("FOLDER", "Folder of the model.", OUTPUT, default=...),
+        *OF_MODELS,
+        Flag("--image MATRIX", "Image (.npy): channels, rows, columns.", MODEL),
+        Flag("--type-ids IDS", 'Token type ids of BERT, e.g. "0 0 1".', MODEL),
+        Flag("--ignore MATRIX", "Padding mask: 1 for padding.", MODEL),
+        _switch("--draft", "Print a draft of a --family file.", MODEL),
+        Flag("--layer NUMBER", "Layer to show, from 0, or all.", LAYER),
+        Flag("--head NUMBER", "Head to show, from 1.", LAYER, int, unsaid="all"),
+        Flag("--at NUMBER", "Position to predict at, from 1.", LAYER, int, unsaid="the last"),
+        _switch("--lens", "Logit lens: the head after each layer.", INSIDE),
+        _switch("--rollout", "Attention rollout over all layers.", INSIDE),
+        _several("--ablate CHANGE", "Set a head or step to 0: 3.2, 3.F_2; repeatable.", INSIDE),
+        _several("--patch CHANGE", "Replace a step from a file: x.npz:4.H; repeatable.", INSIDE),
+        Flag("--from ARRAYS", "Continue after stored outputs Y (.npz).", INSIDE, name="after"),
+        Flag("--generate NUMBER", "Generate at most this many tokens.", GENERATION, int),
+        *GENERATING,
+        *(DARK, SIZE, ONLY, WORK, BLANK, FULL),
+        Flag("--decimals -d VALUE", "Decimals shown, 0 to 12.", OUTPUT, int),
+        Flag("--title TEXT", "Title of the page."),
+        *(FORMAT, STANDALONE, OUT),
         function="open_model",
         rare="temperature top_k top_p seed beams length_penalty eos cache dark size patch after "
         "family draft",
     ),
-    "generate": Command(
-        (
-            Flag("SOURCE", "Folder of a model, or a problem.", OUTPUT, default=...),
-            _whole("--count NUMBER", "Generate up to this many tokens.", GENERATION, unsaid="20"),
-            Flag("--tokens IDS", 'Token ids of the prompt, e.g. "3, 7".', MODEL),
-            Flag("--text TEXT", "Text of the prompt; needs attncalc[models].", MODEL),
-            Flag("--spectrogram MATRIX", "Audio (.npy): bands or features, frames.", MODEL),
-            Flag("--decoder-tokens IDS", "First tokens of the decoder.", MODEL, unsaid="start"),
-            FAMILY,
-            *GENERATING,
-            Flag("--decimals -d VALUE", "Decimals shown, 0 to 12.", OUTPUT, int),
-            *OF_STUDIES,
-        ),
+    "generate": _command(
+        Flag("SOURCE", "Folder of a model, or a problem.", OUTPUT, default=...),
+        _whole("--count NUMBER", "Generate up to this many tokens.", GENERATION, unsaid="20"),
+        Flag("--tokens IDS", 'Token ids of the prompt, e.g. "3, 7".', MODEL),
+        Flag("--text TEXT", "Text of the prompt; needs attncalc[models].", MODEL),
+        Flag("--spectrogram MATRIX", "Audio (.npy): bands or features, frames.", MODEL),
+        Flag("--decoder-tokens IDS", "First tokens of the decoder.", MODEL, unsaid="start"),
+        FAMILY,
+        *GENERATING,
+        Flag("--decimals -d VALUE", "Decimals shown, 0 to 12.", OUTPUT, int),
+        *OF_STUDIES,
     ),
-    "new": Command(
-        (
-            Flag("--again PROBLEM", "Make a similar problem of equal difficulty."),
-            _whole(
-                "--seed NUMBER", "Seed of the random generator.", OUTPUT, unsaid="random", low=0
-            ),
-            Flag(
-                "--class ROSTER",
-                "One problem per student: CSV with name, id, email.",
-                CLASS,
-                name="class_",
-            ),
-            Flag("--problems SPEC", "Problems of a class, as JSON.", CLASS),
-            JOBS,
-            Flag("--out -o FILE", "Write to this .json or .csv file, or folder."),
-            *WISHED,
+    "new": _command(
+        Flag("--again PROBLEM", "Make a similar problem of equal difficulty."),
+        _whole("--seed NUMBER", "Seed of the random generator.", OUTPUT, unsaid="random", low=0),
+        Flag(
+            "--class ROSTER",
+            "One problem per student: CSV with name, id, email.",
+            CLASS,
+            name="class_",
         ),
-        "new",
+        Flag("--problems SPEC", "Problems of a class, as JSON.", CLASS),
+        JOBS,
+        Flag("--out -o FILE", "Write to this .json or .csv file, or folder."),
+        *WISHED,
+        fields="new",
         rare="jobs d_keys d_v d_ff labels title margin second_lines spread largest_score negatives "
         "words sharp tell_apart",
     ),
-    "export": Command(
-        (
-            PROBLEM,
-            Flag("--to SYSTEM", f"{', '.join(SYSTEMS)}.", OUTPUT, SYSTEMS, ...),
-            STEPS,
-            WEIGHT,
-            *PENALTIES,
-            POINTS,
-            Flag("--out -o PLACE", "Write to this file (PrairieLearn: folder)."),
-        ),
-        "",
+    "export": _command(
+        PROBLEM,
+        Flag("--to SYSTEM", f"{', '.join(SYSTEMS)}.", OUTPUT, SYSTEMS, ...),
+        *(STEPS, WEIGHT, *PENALTIES, POINTS),
+        Flag("--out -o PLACE", "Write to this file (PrairieLearn: folder)."),
+        fields="",
         rare="follow_penalty rounding_penalty precision_penalty",
     ),
-    "samples": Command(
-        (
-            Flag("[NAME]", "Sample to write out.", unsaid="list all", complete=_names_of_samples),
-            Flag("--out -o PLACE", "Write to this file or folder."),
-        ),
+    "samples": _command(
+        Flag("[NAME]", "Sample to write out.", unsaid="list all", complete=_names_of_samples),
+        Flag("--out -o PLACE", "Write to this file or folder."),
     ),
-    "playground": Command(
-        (
-            Flag("[FILE]", "Problem to open with.", unsaid="self-attention"),
-            Flag("--out -o FILE", "Write to this file."),
-        ),
-        "",
+    "playground": _command(
+        Flag("[FILE]", "Problem to open with.", unsaid="self-attention"),
+        Flag("--out -o FILE", "Write to this file."),
+        fields="",
     ),
-    "slides": Command(
-        (
-            FILE,
-            _several("--entry ENTRY", "Show the work of this entry, e.g. A[3,1]; repeatable."),
-            Flag("--out -o PLACE", "Write to this file or folder."),
-        ),
-        "",
+    "slides": _command(
+        FILE,
+        _several("--entry ENTRY", "Show the work of this entry, e.g. A[3,1]; repeatable."),
+        Flag("--out -o PLACE", "Write to this file or folder."),
+        fields="",
     ),
-    "equations": Command(
-        (
-            _several("[WORD]...", "Words to search for in names.", name="words", unsaid="all"),
-            TO_FILE,
-        ),
+    "equations": _command(
+        _several("[WORD]...", "Words to search for in names.", name="words", unsaid="all"), TO_FILE
     ),
-    "schema": Command(
-        (
-            Flag("[NAME]", "Schema to write out.", unsaid="list all", complete=_names_of_schemas),
-            TO_FILE,
-        ),
+    "schema": _command(
+        Flag("[NAME]", "Schema to write out.", unsaid="list all", complete=_names_of_schemas),
+        TO_FILE,
     ),
-    "doctor": Command(
-        (
-            Flag("[FILE]", "Problem with labels to check.", unsaid="none"),
-            _one_of("--format FORM", ("table", "json")),
-            TO_FILE,
-        ),
+    "doctor": _command(
+        Flag("[FILE]", "Problem with labels to check.", unsaid="none"),
+        _one_of("--format FORM", ("table", "json")),
+        TO_FILE,
     ),
-    "help": Command(
-        (Flag("[TOPIC]", "Topic or command.", unsaid="list all", complete=_topics),),
-    ),
+    "help": _command(Flag("[TOPIC]", "Topic or command.", unsaid="list all", complete=_topics)),
 }
 _TEXTS = _texts_of("commands.md")
 COMMANDS = {

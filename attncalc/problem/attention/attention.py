@@ -162,8 +162,6 @@ class Attention(AttentionFields):
     @property
     def n_past(self) -> int:
         """The number of earlier keys, from a cache."""
-        if self.past_K is None:
-            return 0
         return self.tokens_of("past_K")
 
     @property
@@ -230,39 +228,26 @@ class Attention(AttentionFields):
         listed = self.W_Q if self.Q is None else self.Q
         if self.start:
             listed = getattr(self, self.start)
-            return int(listed.shape[0]) if listed.ndim == 3 else 1
         if listed is not None and listed.ndim == 3:
-            return int(listed.shape[0])
-        return self.heads or 1
+            return len(listed)
+        return 1 if self.start else self.heads or 1
 
     @cached_property
     def n_kv_heads(self) -> int:
         """The number of heads of keys and values: as listed, or as fit side by side."""
-        if self.start:
-            return self._n_heads_of_values
-        for name in self.those_given("K", "W_K", "V", "W_V"):
+        own = [] if self.start else self.those_given("K", "W_K")
+        for name in (*own, *self.those_given("V", "W_V")):
             if self.stored(name).ndim == 3:
                 return len(self.stored(name))
         # keys are shared among query heads, never the other way round
-        if self.n_heads == 1:
-            return 1
-        own = self.those_given("K", "W_K")
-        return self.width_of(*own) // self.d_k if own else self.n_heads
-
-    @property
-    def _n_heads_of_values(self) -> int:
-        """The number of value heads, if keys do not determine it."""
-        for name in self.those_given("V", "W_V"):
-            if self.stored(name).ndim == 3:
-                return len(self.stored(name))
-        return self.n_heads
+        if self.n_heads == 1 or not own:
+            return self.n_heads
+        return self.width_of(*own) // self.d_k
 
     @cached_property
     def d_q(self) -> int:
         """The width of a head's queries; for dot products also that of keys."""
-        if self.start:
-            return 0
-        return self._width_of_head("Q")
+        return 0 if self.start else self._width_of_head("Q")
 
     @cached_property
     def d_k(self) -> int:
@@ -297,7 +282,6 @@ class Attention(AttentionFields):
         return self.d_q
 
     def _width_of_head(self, name: str) -> int:
-        """Return the width of a head's queries, keys or values."""
         if self.is_bare(name):
             return self._shape_of(self.sources[name])[-1]
         return self._shape_of(f"W_{name}" if getattr(self, name) is None else name)[-1]
@@ -357,10 +341,8 @@ class Attention(AttentionFields):
             return table[:, np.newaxis] if self.n_heads > 1 else table
         if name in ("b_1", "b_2", "b_3") and self.n_experts:
             return upright.reshape(self.n_experts, 1, -1)
-        if name in GAINS and upright.size != (
-            self.d_q if name.endswith("Q") else self.d_k
-        ):  # each head has its own
-            return split_heads(upright, self.heads_of(name))
+        if name in GAINS and upright.size != (self.d_q if name.endswith("Q") else self.d_k):
+            return split_heads(upright, self.heads_of(name))  # each head has its own
         # a mask for one head is a mask for all
         return upright[0] if upright.ndim == 3 and len(upright) == 1 else upright
 

@@ -62,6 +62,11 @@ def even(given: Any) -> int:
     return value
 
 
+OF_ROPE: dict[str, Any] = {"panel": KINDS, "needs": "positions rope"}
+OF_BUCKETS: dict[str, Any] = {"panel": KINDS, "needs": "rel_bias"}
+"""Of each setting of rope, and of relative biases."""
+
+
 @dataclass(frozen=True, eq=False, repr=False, init=False)  # a Problem makes these of its own
 class AttentionFields:
     """Every matrix and every convention of an attention; `Problem` describes them."""
@@ -173,18 +178,10 @@ class AttentionFields:
         takes="true or false (for custom slopes use alibi_slopes)",
     )
     rel_max_distance: int = setting(
-        128,
-        Whole(2, 10**9),
-        "Distance from which rel_bias has a single bucket.",
-        KINDS,
-        needs="rel_bias",
+        128, Whole(2, 10**9), "Distance from which rel_bias has a single bucket.", **OF_BUCKETS
     )
     rel_bidirectional: bool | None = setting(
-        None,
-        yes_or_no,
-        "Separate buckets for keys after the query (unless causal).",
-        KINDS,
-        needs="rel_bias",
+        None, yes_or_no, "Separate buckets for keys after the query (unless causal).", **OF_BUCKETS
     )
     softcap: Any = setting(
         None, positive, "Cap each score s at this value c: c tanh(s / c).", KINDS
@@ -224,44 +221,29 @@ class AttentionFields:
         KINDS,
         needs="positions rope, and no rope_frequencies",
     )
-    rope_offset: Any = setting(
-        Fraction(0), number, "RoPE position of the first token.", KINDS, needs="positions rope"
-    )
+    rope_offset: Any = setting(Fraction(0), number, "RoPE position of the first token.", **OF_ROPE)
     rope_query_offset: Any = setting(
-        None,
-        number,
-        "RoPE position of the first query (default: see causal_alignment).",
-        KINDS,
-        needs="positions rope",
+        None, number, "RoPE position of the first query (default: see causal_alignment).", **OF_ROPE
     )
     rope_pairing: str = choice(
-        "halves interleaved",
-        "halves or interleaved: column pairs that RoPE rotates.",
-        KINDS,
-        needs="positions rope",
+        "halves interleaved", "halves or interleaved: column pairs that RoPE rotates.", **OF_ROPE
     )
     rope_dims: int | None = setting(
         None,
         even,
         "Number of leading columns that RoPE rotates; by default all.",
-        KINDS,
         takes="an even whole number from 2",
-        needs="positions rope",
+        **OF_ROPE,
     )
     rope_factor: Any = setting(
-        Fraction(1),
-        positive,
-        "Factor of the rotated columns, as in yarn.",
-        KINDS,
-        needs="positions rope",
+        Fraction(1), positive, "Factor of the rotated columns, as in yarn.", **OF_ROPE
     )
     rope_scaling: Any = setting(
         None,
         read_rope_scaling,
         "RoPE frequency scaling: linear factor=4, or llama3.",
-        KINDS,
         takes=TAKES,
-        needs="positions rope",
+        **OF_ROPE,
     )
     layout: str = choice(
         "rows columns", "rows, or columns: tokens are columns, Q = W_Q X.", CONVENTIONS

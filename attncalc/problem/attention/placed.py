@@ -90,7 +90,6 @@ def _with_earlier(count: int, labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _settings(placed: Placed) -> Iterator[str]:
-    """Yield the settings that an attention reads, alone or in a layer."""
     fields, alone = placed.fields, not placed.reads
     yield from ("heads", "scale", "causal", "score", "window", "alibi", "softcap")
     # if positions do not matter, pages state that the alignment has no effect

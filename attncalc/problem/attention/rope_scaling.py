@@ -12,12 +12,7 @@ if TYPE_CHECKING:
 
 NEEDS = {
     "linear": ("factor",),
-    "llama3": (
-        "factor",
-        "low_freq_factor",
-        "high_freq_factor",
-        "original_max_position_embeddings",
-    ),
+    "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"),
 }
 """The parameters of each type of scaling."""
 UNSCALED = "default"

@@ -42,17 +42,12 @@ def check_start(problem: Attention) -> None:
     what = "scores" if start == "S" else "weights"
     if start == "S" and problem.A is not None:
         raise InputError("S and A both given: given weights are not computed from scores")
-    for name in problem.those_given(*_MADE_OF):
-        raise InputError(
-            f"{start} and {name} both given: {what} that are given are not computed from queries "
-            "and keys"
-        )
+    strange = [f"{start} and {name} both given" for name in problem.those_given(*_MADE_OF)]
     for name, default in (("score", DOT), ("positions", "none"), ("qk_norm", "none")):
-        if getattr(problem, name) != default:
-            raise InputError(
-                f"{start} is given, and {name} is {getattr(problem, name)}: {what} that are given "
-                "are not computed from queries and keys"
-            )
+        if (value := getattr(problem, name)) != default:
+            strange.append(f"{start} is given, and {name} is {value}")
+    for fault in strange:
+        raise InputError(f"{fault}: {what} that are given are not computed from queries and keys")
     _check_values(problem, what)
     if start == "S":
         _check_given_scores(problem)

@@ -169,32 +169,31 @@ def _product(problem: Attention, source: str, weights: str) -> str:
 
 def _head_faults(problem: Attention) -> Iterator[str]:
     """Find matrices that cannot be split into heads."""
-    standing = problem.standing
-    heads = problem.n_heads
+    heads, asking = problem.n_heads, _widest(problem, "Q")
     if problem.is_bare("Q"):
         if heads > 1:
             yield (
-                f"heads is {heads}, and {problem.query_source} are the queries themselves (no "
+                f"heads is {heads}, and {asking} are the queries themselves (no "
                 "W_Q), which have one head: give W_Q, or leave out heads"
             )
-        else:
-            yield from _kv_head_faults(problem)
-        return
-    (asking,) = problem.those_given("Q", "W_Q")
-    if problem.heads not in (None, heads):
+            return
+    elif problem.heads not in (None, heads):
         yield f"heads is {problem.heads}, but {asking} lists {heads} matrices"
         return
-    if getattr(problem, asking).ndim == 2 and problem.width_of(asking) % heads:
-        yield (
-            f"{asking} is {problem.size(asking)}: "
-            f"its {problem.width_of(asking)} {standing.outs} cannot be divided into {heads} heads"
-        )
+    elif getattr(problem, asking).ndim == 2 and problem.width_of(asking) % heads:
+        yield _undivided(problem, asking, heads)
         return
     yield from _kv_head_faults(problem)
 
 
+def _undivided(problem: Attention, name: str, heads: int) -> str:
+    width, outs = problem.width_of(name), problem.standing.outs
+    return (
+        f"{name} is {problem.size(name)}: its {width} {outs} cannot be divided into {heads} heads"
+    )
+
+
 def _kv_head_faults(problem: Attention) -> Iterator[str]:
-    standing = problem.standing
     asking, answering = _widest(problem, "Q"), _widest(problem, "K")
     groups, heads = problem.n_kv_heads, problem.n_heads
     if heads > 1 and problem.is_bare("K"):
@@ -209,16 +208,13 @@ def _kv_head_faults(problem: Attention) -> Iterator[str]:
     if heads == 1 and not is_one_width:
         keys_d = problem.d_k  # the matrices of the score determine their width
     if keys_d != problem.d_k or groups < 1 or (groups * problem.d_k != width and keys_d != width):
-        for_each = " for each head" if heads > 1 else ""
-        yield (
-            f"{asking} is {problem.size(asking)} and {answering} is "
-            f"{problem.size(answering)}: both need the same number of {standing.outs} "
-            f"(d_k){for_each}, for {' '.join(standing.pair('Q', 'Kᵀ'))} to exist"
-            if problem.score == DOT
-            else f"{asking} is {problem.size(asking)} and {answering} is "
-            f"{problem.size(answering)}: {problem.score} scores take keys of "
-            f"{problem.d_k} {standing.outs}{for_each}"
-        )
+        outs, for_each = problem.standing.outs, " for each head" if heads > 1 else ""
+        why = f"{problem.score} scores take keys of {problem.d_k} {outs}{for_each}"
+        if problem.score == DOT:
+            product = " ".join(problem.standing.pair("Q", "Kᵀ"))
+            why = f"both need the same number of {outs} (d_k){for_each}, for {product} to exist"
+        sizes = [f"{name} is {problem.size(name)}" for name in (asking, answering)]
+        yield f"{' and '.join(sizes)}: {why}"
     elif heads % groups:
         yield (
             f"{heads} query heads cannot share {groups} key and value heads: "
@@ -237,27 +233,20 @@ def _widest(problem: Attention, name: str) -> str:
 def value_head_faults(problem: Attention) -> Iterator[str]:
     """Find values that cannot be split into heads as keys are."""
     giving, groups = _widest(problem, "V"), problem.n_kv_heads
-    answering, standing = _widest(problem, "K"), problem.standing
-    if problem.start:
-        answering = problem.start
-        if problem.n_heads % groups:
-            yield (
-                f"{problem.n_heads} heads of {problem.start} cannot share {groups} heads of "
-                f"{giving}: the second number must divide the first"
-            )
-            return
-    if getattr(problem, giving).ndim == 3:
+    answering = problem.start or _widest(problem, "K")
+    if problem.start and problem.n_heads % groups:
+        yield (
+            f"{problem.n_heads} heads of {problem.start} cannot share {groups} heads of "
+            f"{giving}: the second number must divide the first"
+        )
+    elif getattr(problem, giving).ndim == 3:
         if getattr(problem, giving).shape[0] != groups:
             yield f"{giving} lists {len(getattr(problem, giving))} matrices, {answering} {groups}"
     elif problem.width_of(giving) % groups:
-        yield (
-            f"{giving} is {problem.size(giving)}: "
-            f"its {problem.width_of(giving)} {standing.outs} cannot be divided into {groups} heads"
-        )
+        yield _undivided(problem, giving, groups)
 
 
 def _size_faults(problem: Attention) -> Iterator[str]:
-    """Find matrices without the one shape that they must have."""
     yield from _token_faults(problem)
     standing = problem.standing
     yield from _output_faults(problem)
@@ -278,7 +267,10 @@ def _size_faults(problem: Attention) -> Iterator[str]:
     yield from _past_faults(problem)
     for name in problem.those_given(*GAINS):
         yield from _gain_faults(problem, name)
-    yield from _faults_of_heads(problem)
+    for name in problem.those_given(*OF_HEADS):
+        if (count := getattr(problem, name).size) != problem.n_heads:
+            heads = "one head" if problem.n_heads == 1 else f"each of {problem.n_heads} heads"
+            yield f"{name} has {count} numbers: it needs {problem.n_heads}, one for {heads}"
     yield from _table_faults(problem)
     for name in problem.those_given(*MASKS):
         yield from _mask_faults(problem, name)
@@ -286,7 +278,6 @@ def _size_faults(problem: Attention) -> Iterator[str]:
 
 
 def _output_faults(problem: Attention) -> Iterator[str]:
-    """Find a projection of outputs that does not match them."""
     for name in problem.those_given("W_O", "b_O") if not problem.has_values else ():
         yield f"{name} is given, and no V: there is nothing to project"
     if problem.W_O is None or not problem.has_values:
@@ -299,24 +290,16 @@ def _output_faults(problem: Attention) -> Iterator[str]:
         )
 
 
-def _faults_of_heads(problem: Attention) -> Iterator[str]:
-    for name in problem.those_given(*OF_HEADS):
-        count = getattr(problem, name).size
-        if count != problem.n_heads:
-            heads = "one head" if problem.n_heads == 1 else f"each of {problem.n_heads} heads"
-            yield f"{name} has {count} numbers: it needs {problem.n_heads}, one for {heads}"
-
-
 def _table_faults(problem: Attention) -> Iterator[str]:
     """Find a table of biases with other heads, or too few buckets."""
     table, heads = problem.rel_bias, problem.n_heads
     if table is None:
         return
     if table.ndim == 3 or (heads > 1 and table.shape[1] != heads):
-        turned = table.ndim == 2 and table.shape[0] == heads
+        is_turned = table.ndim == 2 and table.shape[0] == heads
         yield (
             f"rel_bias is {size_of(table)}: it needs a row for each bucket, and {heads} columns, "
-            f"one for each head" + (". rel_bias looks transposed" if turned else "")
+            f"one for each head{'. rel_bias looks transposed' if is_turned else ''}"
         )
         return
     buckets = table.size // heads
@@ -337,13 +320,11 @@ def _table_faults(problem: Attention) -> Iterator[str]:
 
 def _gain_faults(problem: Attention, name: str) -> Iterator[str]:
     heads, count = problem.heads_of(name), getattr(problem, name).size
-    width = problem.d_q if name.endswith("Q") else problem.d_k
+    width, of = (problem.d_q, "queries") if name.endswith("Q") else (problem.d_k, "keys")
     if count not in (width, width * heads):
         each = f", or {width * heads}, as many for each of {heads} heads" if heads > 1 else ""
-        yield (
-            f"{name} has {count} numbers: it needs {width}, one for each column of a head's "
-            f"{'queries' if name.endswith('Q') else 'keys'}{each}"
-        )
+        one = f"one for each column of a head's {of}{each}"
+        yield f"{name} has {count} numbers: it needs {width}, {one}"
 
 
 def _rope_faults(problem: Attention) -> Iterator[str]:
@@ -373,24 +354,17 @@ def _token_faults(problem: Attention) -> Iterator[str]:
                 f"{name} is {problem.size(name)} and {source} is "
                 f"{problem.size(source)}: positions need the shape of their tokens"
             )
-    if not problem.has_values:
+    source, count = problem.value_source, problem.tokens_of(problem.value_source)
+    if not problem.has_values or problem.n_past + count == problem.m:
         return
-    values = problem.standing.upright(problem.value_source, getattr(problem, problem.value_source))
-    if problem.start and values.shape[-2] != problem.m:
-        yield (
-            f"{problem.start} is {problem.size(problem.start)}, with {problem.m} keys,"
-            f" and {problem.value_source} has {values.shape[-2]} tokens: each key needs its value"
-        )
-        return
-    if problem.n_past + values.shape[-2] != problem.m:
-        yield (
-            f"{problem.key_source} has {problem.m} tokens and {problem.value_source} has "
-            f"{values.shape[-2]}: each key needs its value"
-        )
+    what = f"{problem.key_source} has {problem.m} tokens and {source} has {count}"
+    if problem.start:
+        size = problem.size(problem.start)
+        what = f"{problem.start} is {size}, with {problem.m} keys, and {source} has {count} tokens"
+    yield f"{what}: each key needs its value"
 
 
 def _past_faults(problem: Attention) -> Iterator[str]:
-    """Find parts of a cache that do not match."""
     for name, other in (("past_K", "past_V"), ("past_V", "past_K")):
         if problem.those_given(name) and not problem.those_given(other):
             yield f"{name} is given, and no {other}: each earlier key needs its value"
@@ -401,20 +375,16 @@ def _past_faults(problem: Attention) -> Iterator[str]:
     for name, width in (("past_K", problem.d_k), ("past_V", problem.d_v)):
         past = getattr(problem, name)
         upright = problem.standing.upright(name, past)
-        columns, of = upright.shape[-1], upright.shape[0] if upright.ndim == 3 else heads
-        if columns != width * (1 if upright.ndim == 3 else heads) or of != heads:
+        wanted = (heads, width) if upright.ndim == 3 else (width * heads,)
+        if (*upright.shape[:-2], upright.shape[-1]) != wanted:
             yield (
                 f"{name} is {size_of(past)}: it needs {width * heads} {problem.standing.features}, "
                 f"as the new {name[-1]} has"
             )
             return
-    rows = [
-        problem.standing.upright(n, getattr(problem, n)).shape[-2] for n in ("past_K", "past_V")
-    ]
-    if rows[0] != rows[1]:
-        yield (
-            f"past_K has {rows[0]} tokens and past_V {rows[1]}: each earlier key needs its value"
-        )
+    keys, values = map(problem.tokens_of, ("past_K", "past_V"))
+    if keys != values:
+        yield f"past_K has {keys} tokens and past_V {values}: each earlier key needs its value"
 
 
 def _mask_faults(problem: Attention, name: str) -> Iterator[str]:

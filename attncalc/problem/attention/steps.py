@@ -94,7 +94,6 @@ def _steps(attention: Attention) -> Iterator[Step]:
 
 
 def _positioned(attention: Attention) -> Iterator[Step]:
-    """Add positions to each matrix of tokens."""
     axes: dict[str, Axis] = {"X": "queries", "X1": "queries", "X2": "keys", "X3": "values"}
     for X in attention.names:
         if X not in axes:
@@ -140,8 +139,7 @@ def _own(attention: Attention, name: str) -> str:
 
 def _with_bias(attention: Attention, tokens: str, name: str) -> tuple[str, ...]:
     """Return the inputs of a projection: tokens, weights, and a bias if there is one."""
-    bias = () if getattr(attention, f"b_{name}") is None else (f"b_{name}",)
-    return (tokens, f"W_{name}", *bias)
+    return (tokens, f"W_{name}", *attention.those_given(f"b_{name}"))
 
 
 def _with_earlier(attention: Attention) -> Iterator[Step]:
@@ -158,29 +156,25 @@ def _all(attention: Attention, name: str) -> str:
 
 def _of_one_size(attention: Attention) -> Iterator[Step]:
     """Normalize each head's queries and keys over their features, before they are rotated."""
-    if attention.qk_norm == "none":
-        return
-    yield from _normalised_rows(attention, "Q", _own(attention, "Q"), "query", "queries")
-    yield from _normalised_rows(attention, "K", _all(attention, "K"), "key", "keys")
-
-
-def _normalised_rows(
-    attention: Attention, name: str, source: str, of: str, axis: Axis
-) -> Iterator[Step]:
-    """Return the steps that normalize each row of a head's queries or keys, by Q or K."""
-    own = attention.those_given(f"gamma_{name}", f"beta_{name}")
-    normalise = Normalise(
-        attention.norm_eps,
-        is_centred=attention.qk_norm == "layer",
-        has_gain=f"gamma_{name}" in own,
-        has_bias=f"beta_{name}" in own,
-        of=of,
-        eps_field="a qk_eps",
+    sides: tuple[tuple[str, str, str, Axis], ...] = (
+        ("Q", _own(attention, "Q"), "query", "queries"),
+        ("K", _all(attention, "K"), "key", "keys"),
     )
-    norm = f"{name}_norm"
-    last = Step(norm, TITLES[norm], normalise, (source, *own), axis, "features")
-    is_joint = attention.qk_norm == "rms-all" and attention.heads_of(name) > 1
-    return with_statistics(last, normalise, name, squares=HeadsSquares() if is_joint else None)
+    for name, source, of, axis in sides if attention.qk_norm != "none" else ():
+        own = attention.those_given(f"gamma_{name}", f"beta_{name}")
+        normalise = Normalise(
+            attention.norm_eps,
+            is_centred=attention.qk_norm == "layer",
+            has_gain=f"gamma_{name}" in own,
+            has_bias=f"beta_{name}" in own,
+            of=of,
+            eps_field="a qk_eps",
+        )
+        norm = f"{name}_norm"
+        last = Step(norm, TITLES[norm], normalise, (source, *own), axis)
+        is_joint = attention.qk_norm == "rms-all" and attention.heads_of(name) > 1
+        squares = HeadsSquares() if is_joint else None
+        yield from with_statistics(last, normalise, name, squares=squares)
 
 
 def _pair(attention: Attention) -> tuple[str, str]:
@@ -206,20 +200,18 @@ def _rotated(attention: Attention) -> Iterator[Step]:
 
 
 def _scored(attention: Attention) -> Iterator[Step]:
-    """Go from queries and keys to scores."""
     if attention.start:
         return
     rotated = attention.positions == "rope"
     queries, keys = ("Q_rot", "K_rot") if rotated else _pair(attention)
     of_queries = "W_S" if attention.score == GENERAL else "W_Sq"
     own = attention.those_given(*attention.of_score)
-    for name, weights in (("Q_S", of_queries), ("K_S", "W_Sk")):
-        if weights not in own:
-            continue
-        read = queries if name == "Q_S" else keys
-        axis: Axis = "queries" if name == "Q_S" else "keys"
-        yield Step(name, TITLES[name], Project(), (read, weights), axis, "features")
-        queries, keys = (name, keys) if name == "Q_S" else (queries, name)
+    if of_queries in own:
+        yield Step("Q_S", TITLES["Q_S"], Project(), (queries, of_queries))
+        queries = "Q_S"
+    if "W_Sk" in own:
+        yield Step("K_S", TITLES["K_S"], Project(), (keys, "W_Sk"), "keys")
+        keys = "K_S"
     is_inside = attention.score in (ADDITIVE, CONCAT)  # the step of scores reads them itself
     inside = [name for name in ("W_S", "v_S", "b_S") if is_inside and name in own]
     kind = OPERATIONS.get(attention.score)
@@ -246,9 +238,8 @@ def _may_leave_dust(attention: Attention) -> bool:
 def _normalised(attention: Attention) -> Iterator[Step]:
     """Go from scores to weights: scaled, capped, masked, normalized."""
     if attention.start == "A":
-        yield Step(
-            "A", "attention weights, as given", Given(), ("A",), "queries", "keys", "weights"
-        )
+        title = "attention weights, as given"
+        yield Step("A", title, Given(), ("A",), "queries", "keys", "weights")
         return
     last = "S"
     for name, title, operation, masks in _refinements(attention):
@@ -347,10 +338,8 @@ def _combined(attention: Attention) -> Iterator[Step]:
         concat = attention.combine == "concat"
         title = "heads side by side" if concat else "mean of the heads"
         yield Step("C", title, Concat() if concat else Mean(), ("H",))
+    last: Operation = Same() if attention.b_O is None else Add()
+    inputs = (joined, *attention.those_given("b_O"))
     if attention.W_O is not None:
-        inputs = _with_bias(attention, joined, "O")
-        yield Step("O", "outputs", Project(), inputs, role="outputs")
-    elif attention.b_O is not None:
-        yield Step("O", "outputs", Add(), (joined, "b_O"), role="outputs")
-    else:
-        yield Step("O", "outputs", Same(), (joined,), role="outputs")
+        last, inputs = Project(), _with_bias(attention, joined, "O")
+    yield Step("O", "outputs", last, inputs, role="outputs")

@@ -67,17 +67,13 @@ def _check_name(problem: Scope, name: str, *, has_head: bool) -> None:
 
 def _check_shape(problem: Scope, name: str, output: str, shapes: Mapping[str, Shape]) -> None:
     if shapes[name] != shapes[output]:
-        sizes = [
-            " × ".join(map(str, problem.standing.pair(*shapes[each][-2:])))
-            if len(shapes[each]) == 2
-            else " × ".join(map(str, shapes[each]))
-            for each in (name, output)
-        ]
+        pair = (shapes[name], shapes[output])
+        turned = (problem.standing.pair(*each) if len(each) == 2 else each for each in pair)
+        sizes = [" × ".join(map(str, each)) for each in turned]
         raise ShapeError(f"{name} is {sizes[0]} and {output} is {sizes[1]}: both need one shape")
 
 
 def _of_classes(problem: Scope, last: Step, shapes: Mapping[str, Shape]) -> Start:
-    """Return the cross-entropy of a head's probabilities."""
     ids = problem.target_ids
     if last.name != "prob":
         raise InputError(
@@ -109,15 +105,12 @@ def _made(
     of_gradient: tuple[str, ...],
 ) -> Start:
     name = gradient_name(output.name)
-    steps = [_loss(loss, of_loss)]
-    shows_loss = loss.name == "HalfSquares" or problem.step is not None
-    if name == of_gradient[0]:  # it is given under the name it has
-        own: list[Step] = []
-    else:
-        own = [_gradient_step(output.name, output, gradient, of_gradient)]
+    made = _loss(loss, of_loss)
+    shown = [made] if loss.name == "HalfSquares" or problem.step is not None else []
+    if name != of_gradient[0]:  # otherwise it is given under the name it has
+        shown.append(_gradient_step(output.name, output, gradient, of_gradient))
     says = _says(output.name, of_loss[-1], loss)
-    shown = (*(steps if shows_loss else ()), *own)
-    return Start(output.name, name, steps[0], shown, (says,))
+    return Start(output.name, name, made, tuple(shown), (says,))
 
 
 def _says(output: str, given: str, loss: Operation) -> str:

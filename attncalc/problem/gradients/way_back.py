@@ -26,7 +26,7 @@ from attncalc.problem.gradients.naming import gradient_name, part_name, title_of
 from attncalc.problem.gradients.starting import LOSS, Start, started
 from attncalc.problem.scope import Scope
 from attncalc.problem.standing import Standing
-from attncalc.problem.step import Axis, Plan, Step
+from attncalc.problem.step import Axis, Plan, Step, shapes_of
 
 NO_GRADIENT = ("marks", "arriving", "ids", "frequencies")
 """Roles of given matrices that have no gradient."""
@@ -44,43 +44,34 @@ class _Use(NamedTuple):
 
 def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
     """Return a calculation followed by the gradients of all given matrices."""
-    _refuse_long(problem, calculation)
-    shapes: dict[str, Shape] = {name: each.shape for name, each in problem.given.items()}
-    for step in calculation.steps:
-        shapes[step.name] = step.operation.shape(*(shapes[name] for name in step.inputs))
-    start = started(problem, calculation, shapes)
-    back = _WayBack(problem, calculation.steps, shapes, start)
-    steps, says = [*start.steps, *back.steps()], start.says
-    if problem.step is not None:
-        steps += steps_of_descent(problem, calculation.steps, start, back.leaves, shapes)
-        says = (*says, f"a step against them: W - {as_written(problem.step)} dW (step)")
-    return calculation.followed_by(
-        Built(tuple(steps), says=says), _told_with(calculation.steps, steps)
-    )
-
-
-def _refuse_long(problem: Scope, calculation: Calculation) -> None:
     scores = max((each.scores for each in calculation.attentions), default=0)
     if scores > LARGEST_KEPT:
         raise InputError(
             f"backward keeps every matrix of scores and supports up to {LARGEST_KEPT:,} scores: "
             f"this problem has {scores:,} (give fewer tokens, or leave backward out)"
         )
+    shapes = shapes_of(calculation.steps, problem.given)
+    start = started(problem, calculation, shapes)
+    back = _WayBack(problem, calculation.steps, shapes, start)
+    steps, says = [*start.steps, *back.steps()], start.says
+    if problem.step is not None:
+        steps += steps_of_descent(problem, calculation.steps, start, back.leaves, shapes)
+        says = (*says, f"a step against them: W - {as_written(problem.step)} dW (step)")
+    told_with = _told_with(calculation.steps, steps)
+    return calculation.followed_by(Built(tuple(steps), says=says), told_with)
 
 
 def _told_with(forward: Plan, steps: list[Step]) -> dict[str, str]:
     """Return for each backward step the forward step that names its rows."""
     names = {step.name for step in forward}
-    last = forward[-1].name
     of = {gradient_name(step.name): step.name for step in forward}
     for step in forward:
         for name in step.inputs:
             if name not in names:
                 of.setdefault(gradient_name(name), step.name)
-            of.setdefault(part_name(name, step.name), step.name if name not in names else name)
-    for step in forward:
-        of[f"{step.name}_new"] = step.name
-    return {step.name: of.get(step.name, last) for step in steps}
+            of.setdefault(part_name(name, step.name), name if name in names else step.name)
+    of |= {new_name(step.name): step.name for step in forward}
+    return {step.name: of.get(step.name, forward[-1].name) for step in steps}
 
 
 class _WayBack:

@@ -15,7 +15,7 @@ from attncalc.problem.fields import SETTINGS, WHOLE, own_name, read_setting
 from attncalc.problem.problem import Problem
 from attncalc.reading.names import canonical
 from attncalc.reading.studies.names import given_name, index_of, place_of, read_row, tokens_of
-from attncalc.studies.changes import INFINITE, Change, How, Infinity, Listed, Span, Value, Values
+from attncalc.studies.changes import INFINITE, Change, How, Infinity, Span, Value, Values
 from attncalc.studies.permuting import PERMUTABLE, tokens_in
 
 HOW_TO_CHANGE = (
@@ -62,10 +62,10 @@ def _of_setting(text: str, name: str, found: re.Match[str], problem: Problem) ->
     if found["sign"] != "=" or found["place"] is not None:
         raise InputError(f"a setting takes its values by =, as {name}={found['values']}")
     values = read_values(found["values"], name)
-    for value in values if isinstance(values, Listed) else (values.first, values.last):
+    for value in values if isinstance(values, tuple) else (values.first, values.last):
         if isinstance(value, Infinity):
             _check_limit(problem, name)
-        elif isinstance(value, str) or isinstance(values, Listed):
+        elif isinstance(value, str) or isinstance(values, tuple):
             read_setting(name, value)
     is_smooth = _takes_all_between(name, values)
     if isinstance(values, Span) and not is_smooth:
@@ -96,7 +96,7 @@ def _of_order(text: str, name: str, orders: str, problem: Problem) -> Change:
             lacking = next(n for n in range(1, count + 1) if n not in order)
             raise InputError(f"{what}, and this order has {len(order)}: token {lacking} is missing")
         found.append(" ".join(map(str, order)))
-    values = Listed(tuple(dict.fromkeys(found)))
+    values = tuple(dict.fromkeys(found))
     about = f"the order of {name}"
     return Change(text, name, about, "permute", values, is_setting=True, is_smooth=False)
 
@@ -138,7 +138,7 @@ def _check_limit(problem: Problem, name: str) -> None:
 
 def _takes_all_between(name: str, values: Values) -> bool:
     """Return whether a setting allows any number between two of these values."""
-    if isinstance(values, Listed) and any(isinstance(value, str) for value in values):
+    if isinstance(values, tuple) and any(isinstance(value, str) for value in values):
         return False
     try:
         read_setting(name, Fraction(3, 2))
@@ -154,7 +154,7 @@ def _whole(name: str, span: Span) -> Values:
     read_setting(name, span.first)
     read_setting(name, span.last)
     step = max(1, (high - low) // (span.count - 1)) if span.count > 1 else 1
-    return Listed(tuple(map(Fraction, range(low, high + 1, step))))
+    return tuple(map(Fraction, range(low, high + 1, step)))
 
 
 def _of_matrix(text: str, name: str, found: re.Match[str], problem: Problem) -> Change:
@@ -162,7 +162,7 @@ def _of_matrix(text: str, name: str, found: re.Match[str], problem: Problem) -> 
     along = _DIRECTION.fullmatch(found["values"])
     row = along["row"] if along else None
     values = read_values(along["values"].strip() if along else found["values"], name)
-    if isinstance(values, Listed) and any(isinstance(value, str) for value in values):
+    if isinstance(values, tuple) and any(isinstance(value, str) for value in values):
         raise InputError(f"{name} takes numbers: {HOW_TO_RANGE}")
     if isinstance(values, Span) and isinstance(values.last, Infinity):
         raise InputError(f"only scale has a limit at inf: give {name} a largest value")
@@ -192,7 +192,7 @@ def _direction(text: str, shape: tuple[int, ...], name: str) -> Matrix:
 def read_values(text: str, name: str) -> Values:
     """Read a range or a list of values."""
     if ":" not in text:
-        return Listed(tuple(_value(each, name) for each in text.split(",") if each.strip()))
+        return tuple(_value(each, name) for each in text.split(",") if each.strip())
     first, *rest = (part.strip() for part in text.split(":"))
     is_log = "log" in rest
     rest = [part for part in rest if part != "log"]

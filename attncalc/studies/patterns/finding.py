@@ -42,10 +42,7 @@ MOST_PERMUTED = 40_000
 NO_SCALE = "none"
 UP = Context(prec=2, rounding=ROUND_UP)
 """The rounding of a bound: two digits, and never too low."""
-REPEATED = {
-    "identity": ("one-hot", "all-own"),
-    "permutation": ("one-hot",),
-}
+REPEATED = {"identity": ("one-hot", "all-own"), "permutation": ("one-hot",)}
 """Patterns that follow from another pattern."""
 
 
@@ -73,11 +70,9 @@ def _heads_alike(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Patt
             known = next((group for group in groups if one in group), None)
             if known is None:
                 groups.append({one, other})
-            elif all(
-                pair.apart.max() < NEAR
-                for pair in pairs
-                if pair.other == other and pair.one in known
-            ):  # it is near all compared heads of the group
+                continue
+            compared = (each for each in pairs if each.other == other and each.one in known)
+            if all(each.apart.max() < NEAR for each in compared):
                 known.add(other)
     for group in map(sorted, groups):
         yield attended.pattern("heads-alike", "heads", {"heads": group, "threshold": NEAR})
@@ -156,18 +151,11 @@ def masked(attended: SolvedAttention) -> Iterator[Pattern]:
     where = attended.forbidden
     if where is None or not (where.any() or attended.fields.bias is not None):
         return  # for example, the last query has no masked keys and no biases
-    open_to_all: dict[str, Any] = {
-        "causal": False,
-        "window": None,
-        # otherwise a bias by distance would change its direction without a causal mask
-        "rel_bidirectional": (
-            None if attended.fields.rel_bias is None else attended.fields.rel_both_ways
-        ),
-        "keep": None,
-        "ignore": None,
-        "bias": None,
-    }
-    free = attended.otherwise(**open_to_all)
+    fields = attended.fields
+    # otherwise a bias by distance would change its direction without a causal mask
+    both_ways = None if fields.rel_bias is None else fields.rel_both_ways
+    none = dict.fromkeys(("window", "keep", "ignore", "bias"))
+    free = attended.otherwise(causal=False, rel_bidirectional=both_ways, **none)
     if free is None:
         return
     heads = [head.weights for head in attended.heads]
@@ -245,23 +233,19 @@ def convolution(attended: SolvedAttention) -> Iterator[Pattern]:
         if not is_square or len(side[0]) != len(side[1]) or len(weights) < MOST_IN_LINE:
             continue
         kernel = _kernel(attended, len(weights))
+        size, numbers = len(side[0]), None
+        if kernel is not None and kernel.shape[1:] == (1, 1):
+            order = sorted(range(len(known)), key=lambda head: known[head])
+            line = [attended.amount(kernel[head, 0, 0]) for head in order]
+            numbers = [line[start : start + size] for start in range(0, len(line), size)]
         values = {
             "grid": [rows, n // rows],
-            "size": len(side[0]),
+            "size": size,
             "offsets": [list(each) for each in known],
-            "kernel": None,
-            "channels": None,
+            "kernel": numbers,
+            "channels": None if kernel is None else _channels(kernel),
             "threshold": ALONE,
         }
-        if kernel is not None:
-            values |= {"channels": _channels(kernel)}
-            if kernel.shape[1:] == (1, 1):
-                order = sorted(range(len(known)), key=lambda head: known[head])
-                numbers = [attended.amount(kernel[head, 0, 0]) for head in order]
-                values["kernel"] = [
-                    numbers[start : start + len(side[0])]
-                    for start in range(0, len(numbers), len(side[0]))
-                ]
         yield attended.pattern("convolution", "heads", values)
         return
 
@@ -317,19 +301,17 @@ def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
     if moved is None:
         return
     change = np.abs(moved)
-    values: dict[str, Any] = {
+    places = map(solution.problem.standing.place, islice(_places(hidden), MOST_LISTED))
+    values = {
         "step": name,
         "count": count,
-        "weights": [
-            counted(solution.problem.standing.place(place))
-            for place in islice(_places(hidden), MOST_LISTED)
-        ],
+        "weights": [*map(counted, places)],
         "decimals": solution.problem.decimals,
+        "change": _bound(change.max()),
+        "output": int(np.unravel_index(int(change.argmax()), change.shape)[-2]) + 1,
+        # the outputs of a network are different
+        **({} if attended.is_alone else {"of": attended.outputs.name}),
     }
-    values["change"] = _bound(change.max())
-    values["output"] = int(np.unravel_index(int(change.argmax()), change.shape)[-2]) + 1
-    if not attended.is_alone:  # the outputs of a network are different
-        values["of"] = attended.outputs.name
     yield attended.pattern("rounded-away", name, values)
 
 
@@ -385,21 +367,17 @@ def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
     Several attentions follow one another. Raises InputError if there is no attention, or its
     weights or values were not kept.
     """
-    _check_kept(solution)
+    needed = needed_for_patterns(solution.problem)
+    if missing := [name for name in needed if not solution.keeps(name)]:
+        raise InputError(
+            f"the patterns are computed from {', '.join(needed)}, "
+            f"and {', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not kept"
+        )
     by_code = partial(sorted, key=lambda pattern: CODES.index(pattern.code))
     attentions = [SolvedAttention(solution, weights) for weights in solution.all_weights]
     own = [[*_found(each)] for each in attentions]
     own[-1] += order(attentions[-1])  # of the outputs of the whole
     return tuple(pattern for each in own for pattern in by_code(each))
-
-
-def _check_kept(solution: Solution) -> None:
-    missing = [name for name in needed_for_patterns(solution.problem) if not solution.keeps(name)]
-    if missing:
-        raise InputError(
-            f"the patterns are computed from {', '.join(needed_for_patterns(solution.problem))}, "
-            f"and {', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not kept"
-        )
 
 
 def _found(attention: SolvedAttention) -> Iterator[Pattern]:

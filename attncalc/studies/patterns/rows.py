@@ -125,12 +125,9 @@ def _are_translates(weights: Matrix, window: _Window, start: int, stop: int) -> 
 
 def uniform(view: View) -> Iterator[Pattern]:
     """Yield the outputs with uniform weights for all unmasked inputs, two or more."""
-    left = np.full(view.n, view.m)
-    if view.forbidden is None:
-        even = _is_even(view.weights, None)
-    else:
+    left, even = np.full(view.n, view.m), _is_even(view.weights, view.forbidden)
+    if view.forbidden is not None:
         left = (~np.broadcast_to(view.forbidden, view.weights.shape)).sum(axis=1)
-        even = _is_even(view.weights, view.forbidden)
     found = np.flatnonzero(even & (left > 1))
     if len(found):
         each = {"outputs": counted(found), "inputs": left[found].tolist()}

@@ -147,15 +147,11 @@ def _rows(weights: Matrix) -> Rows:
     second = weights[every, runner] if weights.shape[1] > 1 else np.zeros(len(weights))
     shares_first = (weights >= (top * (1 - TIE))[:, None]).sum(axis=1)
     shares_second = (rest >= (second * (1 - TIE))[:, None]).sum(axis=1)
-    total = np.abs(weights).sum(axis=1)
-    return Rows(lead, runner, top, second, shares_first, shares_second, total, _entropy(weights))
-
-
-def _entropy(weights: Matrix) -> Matrix:
-    total = weights.sum(axis=1)
-    usable = (weights.min(axis=1) >= 0) & (total > 0)
-    shares = weights / np.where(usable, total, 1)[:, None]
-    return np.where(usable, np.abs(entropy(shares)), np.nan)
+    sums, total = weights.sum(axis=1), np.abs(weights).sum(axis=1)
+    usable = (weights.min(axis=1) >= 0) & (sums > 0)
+    shares = weights / np.where(usable, sums, 1)[:, None]
+    spread = np.where(usable, np.abs(entropy(shares)), np.nan)
+    return Rows(lead, runner, top, second, shares_first, shares_second, total, spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +236,11 @@ def _weights_otherwise(
     solution: Solution, weights: Step, fields: Mapping[str, Any]
 ) -> tuple[Matrix, ...] | None:
     """Return the weights of each head with other fields and the same inputs; None beyond floats."""
-    steps = _steps_to_weights(solution, weights, fields)
+    part = solution.problem.calculation.part_of(weights.name)
+    assert part.attention is not None
+    steps = part._replace(steps=tuple(attention_steps(changed(part.attention, **fields)))).plan
+    end = next(i for i, step in enumerate(steps) if isinstance(step.operation, Weigh))
+    steps = steps[: end + 1]  # blocks of long inputs end with the step that weighs the values
     known = {**solution.problem.given, **solution.carried}
     if solution.is_exact:
         known = {**given_in_decimals(solution.problem), **solution.carried}
@@ -253,15 +253,6 @@ def _weights_otherwise(
     if not np.isfinite(made).all():
         return None
     return tuple(made) if made.ndim == 3 else (made,)
-
-
-def _steps_to_weights(solution: Solution, weights: Step, fields: Mapping[str, Any]) -> Plan:
-    """Return the steps of the attention up to its weights, with these fields."""
-    part = solution.problem.calculation.part_of(weights.name)
-    assert part.attention is not None
-    made = part._replace(steps=tuple(attention_steps(changed(part.attention, **fields)))).plan
-    end = next(i for i, step in enumerate(made) if isinstance(step.operation, Weigh))
-    return made[: end + 1]  # blocks of long inputs end with the step that weighs the values
 
 
 def _in_floats(solution: Solution, steps: Plan, known: Mapping[str, Matrix]) -> Mapping[str, Any]:
