@@ -19,16 +19,8 @@ from attncalc.studies.watched import Watched
 from attncalc.writing.plotting import figure, heatmap
 from attncalc.writing.plotting.drawing import MOST_IN_A_ROW
 from attncalc.writing.plotting.look import Look, check_drawn
-from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import POINTS, widest
-from attncalc.writing.plotting.style import (
-    NAME_SIZE,
-    SMALL_SIZE,
-    TEXT_SIZE,
-    Palette,
-    line_looks,
-    palette_of,
-)
+from attncalc.writing.plotting.style import NAME_SIZE, SMALL_SIZE, Palette, line_looks, palette_of
 from attncalc.writing.studies.common import shown
 from attncalc.writing.studies.variation import said_of
 
@@ -63,31 +55,24 @@ class Axis:
         return log10(value) if self.is_log else value
 
 
-def render(variation: Variation, form: str, look: Look) -> Picture:
-    """Draw a study as a file of the given form."""
-    drawn = draw_variation(variation, look)
+def told(variation: Variation) -> list[str]:
+    """Return a description of the picture."""
     names = [on_a_line(change.about) for change in variation.changes]
     watched = ", ".join(each.name for each in variation.watched[:MOST_LINES])
-    told = [f"{watched} at {len(variation.points)} values of {' and '.join(names)}"]
-    told += said_of(variation)
-    return picture_of(drawn, form, heading(variation.problem), told, _texts(variation))
+    values = f"{len(variation.points)} values of {' and '.join(names)}"
+    return [f"{watched} at {values}", *said_of(variation)]
 
 
-def draw_variation(variation: Variation, look: Look) -> figure.HouseFigure:
+def draw(variation: Variation, look: Look) -> figure.HouseFigure:
     """Draw the lines of one change, or the heatmaps of two."""
     palette = palette_of(look)
-    draw = _lines if len(variation.changes) == 1 else _grids
+    mosaic_of = _lines if len(variation.changes) == 1 else _grids
     check_drawn(float(np.abs(variation.values[np.isfinite(variation.values)]).max(initial=0.0)))
-    mosaic = draw(variation, palette)
-    footnote = harmless(" · ".join(said_of(variation)))
-    caption = figure.Caption(harmless(heading(variation.problem)), footnote, _texts(variation))
-    return figure.figure_of(mosaic, caption, palette, look.size)
-
-
-def _texts(variation: Variation) -> tuple[str, ...]:
-    texts = [heading(variation.problem), *(each.name for each in variation.watched)]
+    title, footnote = heading(variation.problem), " · ".join(said_of(variation))
+    texts = [each.name for each in variation.watched]
     texts += [change.about for change in variation.changes]
-    return tuple(map(harmless, (*texts, *variation.problem.keys)))
+    caption = figure.caption_of(title, footnote, (*texts, *variation.problem.keys))
+    return figure.figure_of(mosaic_of(variation, palette), caption, palette, look.size)
 
 
 # one change: lines
@@ -160,7 +145,7 @@ def _limits(values: Matrix, *, are_weights: bool) -> tuple[float, float]:
 
 
 def _label(axes: Axes, axis: Axis, change: Change, span: float, palette: Palette) -> None:
-    figure.furnish(axes, palette)
+    figure.furnish(axes, palette, harmless(change.about))
     axes.spines["bottom"].set_bounds(axis.at[0], axis.at[0] + span)
     ticks = axis.ticks
     if ticks is None:
@@ -171,8 +156,6 @@ def _label(axes: Axes, axis: Axis, change: Change, span: float, palette: Palette
         axes.set_xticks(inside, [f"{tick:.6g}" for tick in inside])
     else:
         axes.set_xticks(ticks, axis.names, parse_math=False)
-    label: dict[str, Any] = {"size": TEXT_SIZE, "color": palette.strong, "parse_math": False}
-    axes.set_xlabel(harmless(change.about), **label)
 
 
 def axis_of(change: Change, variation: Variation) -> Axis:

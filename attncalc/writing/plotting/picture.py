@@ -15,7 +15,7 @@ from attncalc.base.text import harmless, of_each, on_a_line
 from attncalc.base.typed import quoted
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
-from attncalc.problem.stated import conventions, heading
+from attncalc.problem.stated import conventions
 from attncalc.problem.step import Plan, Step
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.influence import influence
@@ -26,7 +26,6 @@ from attncalc.writing.plotting.drawing import (
     draw_blank,
     draw_gradient,
     draw_on,
-    texts_of,
 )
 from attncalc.writing.plotting.figure import FORMS, HouseFigure
 from attncalc.writing.plotting.look import Look, read_size
@@ -203,24 +202,20 @@ def _picture(
     problem: Problem, figure: HouseFigure, form: str, kind: str, told: Iterable[str]
 ) -> Picture:
     """Return a figure's bytes, and its notes."""
-    sentences = (kind, *conventions(problem), *told)
-    return picture_of(figure, form, heading(problem), sentences, texts_of(problem))
+    return picture_of(figure, form, (kind, *conventions(problem), *told))
 
 
-def picture_of(
-    figure: HouseFigure, form: str, title: str, told: Sequence[str], texts: Sequence[str]
-) -> Picture:
+def picture_of(figure: HouseFigure, form: str, told: Sequence[str]) -> Picture:
     """Return the bytes of any figure, and its notes.
 
     form: "png", "svg" or "pdf".
-    title, told: its title, and the sentences that describe it for screen readers.
-    texts: all untrusted texts that it shows.
+    told: the sentences that describe it for screen readers.
     """
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages on font caches
     content = figure.content(form)
     if form == "svg":
-        content = _described(content.decode(), title, told)
-    missing = undrawable(texts)
+        content = _described(content.decode(), figure.caption.title, told)
+    missing = undrawable(figure.caption.letters)
     boxes = [f"no font here can draw {missing}: the picture shows boxes instead"]
     return Picture(content, (*(boxes if missing else ()), *figure.notes))
 
