@@ -233,7 +233,7 @@ class _Latex(parts.DocumentWriter[str]):
             yield from others
             return
         yield title
-        for head, sentences in connections.shown:
+        for _, head, sentences in connections.shown:
             if head:
                 yield rf"\noindent\textbf{{{in_latex(self.say(f'Head {head}'))}}}\par"
             yield from map(_said, sentences)

@@ -99,7 +99,7 @@ class _Markdown(parts.DocumentWriter[str]):
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
         yield from self.heading(self.say(connections.title))
-        for head, sentences in connections.shown:
+        for _, head, sentences in connections.shown:
             if head:
                 yield self.say(f"Head {head}")
             yield from self.listed(sentences)

@@ -225,7 +225,7 @@ def _matrices(slide: Slide) -> Html:
 def _matrix(slide: Slide, grid: Grid, is_result: bool) -> tuple[Html, float, float]:
     """Return a matrix, its width and its height."""
     columns, rows = grid.column_places, grid.row_places
-    cells = [[None if i is None or j is None else grid.cell(i, j) for j in columns] for i in rows]
+    cells = grid.cells()
     texts = [["…" if cell is None else _text(cell) for cell in row] for row in cells]
     beside = ["" if i is None else grid.rows[i] for i in rows]
     above = ["" if j is None else grid.columns[j] for j in columns]
@@ -243,7 +243,7 @@ def _matrix(slide: Slide, grid: Grid, is_result: bool) -> tuple[Html, float, flo
         name = element("text", beside[down], x=at(left - 6), y=at(y + 19), class_="label end")
         found.append(name)
         for k, j in enumerate(columns):
-            here = None if i is None or j is None else _place(grid, i, j)
+            here = None if i is None or j is None else grid.entry(i, j)
             is_own, is_lit = is_result and here == slide.entry, here in slide.lit
             kind = "cell own" if is_own and here else "cell lit" if is_lit and here else "cell"
             box = {"x": at(starts[k]), "y": at(y), "width": at(widths[k]), "height": at(ROW)}
@@ -256,11 +256,6 @@ def _matrix(slide: Slide, grid: Grid, is_result: bool) -> tuple[Html, float, flo
                 text = texts[down][k]
                 found.append(element("text", text, x=right, y=at(y + 19), class_=f"end{rank}"))
     return element("g", joined(found)), starts[len(columns)], 50 + ROW * len(rows)
-
-
-def _place(grid: Grid, row: int, column: int) -> Indexed:
-    head = (grid.head,) if grid.head else ()
-    return Indexed(grid.name, (*head, row + 1, column + 1))
 
 
 def _bars(shares: Sequence[tuple[str, float, str]]) -> Iterator[Html]:

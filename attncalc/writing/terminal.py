@@ -102,7 +102,7 @@ class _Terminal(parts.DocumentWriter[Text]):
     def connections(self, connections: parts.Connections) -> Iterator[Text]:
         if connections.of:
             yield self._line(self.say(connections.title), "bold")
-        for head, sentences in connections.shown:
+        for _, head, sentences in connections.shown:
             if head:
                 yield self._line(self.say(f"Head {head}"), "bold")
             yield from map(self._line, sentences)

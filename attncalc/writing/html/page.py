@@ -176,16 +176,11 @@ def _as_whole_as_fits(document: parts.Document, *, is_sure: bool = False) -> par
 
     An interactive page of a solution always fits: larger ones are static.
     """
-    grids = [grid for part in document.parts for grid in _grids(part)]
+    with_grids = (part for part in document.parts if isinstance(part, parts.WITH_GRIDS))
+    grids = [grid for part in with_grids for grid in part.grids]
     if not is_sure and sum(len(grid.rows) * len(grid.columns) for grid in grids) > MOST_WHOLE:
         return document
     return replace(document, parts=tuple(map(_in_full, document.parts)))
-
-
-def _grids(part: parts.Part) -> Sequence[parts.Grid]:
-    if isinstance(part, parts.Given | parts.Section):
-        return part.grids
-    return (part.grid,) if isinstance(part, parts.Sheet) else ()
 
 
 def _in_full(part: parts.Part) -> parts.Part:
@@ -258,8 +253,8 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         yield _beside(chain(() if section.is_marked else [_equation(section, self.say)], tables))
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
-        yield from (element("p", text, class_="remark") for text in footnote(section, self.say))
-        yield from (element("p", text, class_="remark") for text in section.remarks)
+        for text in (*footnote(section, self.say), *section.remarks):
+            yield element("p", text, class_="remark")
         if section.lines:
             yield self._work(section)
         if section.has_room:
@@ -278,24 +273,15 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         yield element("p", joined(said, ", "), class_="legend")
 
     def connections(self, connections: parts.Connections) -> Iterator[Html]:
-        told, kinds = dict(connections.shown), self._drawn(connections)
-        heads = (
-            self._head(connections, place, number, told[number], kinds)
-            for place, (number, _) in enumerate(connections.heads)
-            if number in told
-        )
-        yield self._section(
-            self.say(connections.title), _beside(heads, "heads"), class_="connections"
-        )
+        kinds = self._drawn(connections)
+        heads = (self._head(connections, kinds, *each) for each in connections.shown)
+        title = self.say(connections.title)
+        yield self._section(title, _beside(heads, "heads"), class_="connections")
 
     def _head(
-        self,
-        connections: parts.Connections,
-        place: int,
-        number: int,
-        told: list[str],
-        kinds: Sequence[str],
-    ) -> Html:
+        self, connections: parts.Connections, kinds: Sequence[str],
+        place: int, number: int, told: list[str],
+    ) -> Html:  # fmt: skip
         """Return the connections of one head: sentences, its map and its heatmap."""
         panel = Panel(connections, place, number, self.prefix, tuple(told), self.say)
         name = {"data_weights": connections.weights, "data_head": number or None}

@@ -233,15 +233,12 @@ class _Paper(parts.DocumentWriter[Line]):
         yield from self.heading(self.say(connections.title))
         if connections.is_blank:
             yield from _stay(self._said(sentence(self.say(RULE_OF_LINES))), to_next=True)
-        told = dict(connections.shown)
-        for place, (number, _) in enumerate(connections.heads):
-            if number not in told:
-                continue
+        for place, number, told in connections.shown:
             if number:
                 yield from self._said(self.say(f"Head {number}"), Look(bold=True), stays=True)
             if not connections.is_blank:
-                yield from self.listed(told[number])
-            panel = Panel(connections, place, number, "", tuple(told[number]), self.say)
+                yield from self.listed(told)
+            panel = Panel(connections, place, number, "", tuple(told), self.say)
             yield from self._pictures(panel)
 
     def _pictures(self, panel: Panel) -> Iterator[Line]:

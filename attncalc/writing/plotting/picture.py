@@ -28,7 +28,7 @@ from attncalc.writing.plotting.drawing import (
     draw_on,
 )
 from attncalc.writing.plotting.figure import FORMS, HouseFigure
-from attncalc.writing.plotting.look import Look, read_size
+from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.patches import has_class_map
 from attncalc.writing.plotting.style import undrawable
 
@@ -147,29 +147,22 @@ def gradient_step(solution: Solution, name: str, look: Look) -> Step:
 def render_gradient(solution: Solution, name: str, form: str, look: Look) -> Picture:
     """Draw a gradient as a file of the given form, with white at 0."""
     step = gradient_step(solution, name, look)
-    problem = solution.problem
     figure = draw_gradient(solution, step, look)
-    told = [f"{step.name}, {step.title}"]
-    return _picture(problem, figure, form, _GRADIENT, told)
+    return _picture(solution.problem, figure, form, _GRADIENT, [f"{step.name}, {step.title}"])
 
 
-def render_blank(
-    problem: Problem, form: str, *, dark: bool = False, size: object = None
-) -> Picture:
+def render_blank(problem: Problem, form: str) -> Picture:
     """Draw the two columns of a problem without any line: a worksheet to draw the map on.
 
-    Nothing in the file shows the answers; the problem need not be solved. Raises InputError for an
-    invalid size, or one that is too small.
+    Nothing in the file shows the answers; the problem need not be solved.
 
     problem: the tokens are in the columns; several heads have a panel each.
     form: "png", "svg" or "pdf".
-    dark: whether the background is dark.
-    size: in inches: "12x8", (12, 8), or only a width; None for an automatic size.
     """
-    look = Look(dark=dark, size=read_size(size))
     attention = problem.attentions[0]
-    names = f"Inputs: {_named(attention.keys)}. Outputs: {_named(attention.queries)}"
-    return _picture(problem, draw_blank(problem, look), form, _BLANK, [names])
+    sides = (of_each([*map(on_a_line, each)]) for each in (attention.keys, attention.queries))
+    names = "Inputs: {}. Outputs: {}".format(*sides)
+    return _picture(problem, draw_blank(problem, Look()), form, _BLANK, [names])
 
 
 def figure_for(solution: Solution, head: str | int | None, look: Look) -> HouseFigure:
@@ -247,7 +240,3 @@ def _told(problem: Problem, heads: Sequence[Head], look: Look) -> Iterator[str]:
         for output, row in enumerate(head.rounded if few else ()):
             digits = ", ".join(fixed(weight, problem.decimals) for weight in row)
             yield f"Weights of output {on_a_line(queries[output])}: {digits}"
-
-
-def _named(names: Sequence[str]) -> str:
-    return of_each([on_a_line(name) for name in names])
