@@ -127,8 +127,6 @@ def _body(document: parts.Document, picture: str | None, room: float) -> str:
 
 
 class _Latex(parts.DocumentWriter[str]):
-    """Yields lines of LaTeX."""
-
     hint = ""
 
     def __init__(self, picture: str | None, room: float) -> None:
@@ -284,5 +282,4 @@ def _empty_map(dots: parts.Connections, head: str, say: Callable[[str], str]) ->
 
 
 def _said(text: str) -> str:
-    """Return a text as a paragraph: a sentence."""
     return rf"\noindent {in_latex(sentence(text))}\par"

@@ -46,8 +46,6 @@ def escaped(text: str) -> str:
 
 
 class _Markdown(parts.DocumentWriter[str]):
-    """Yields paragraphs, headings and tables."""
-
     def __init__(self, picture: str | None) -> None:
         self.picture = picture
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import fixed
-from attncalc.base.text import numbered
+from attncalc.base.text import numbered, on_a_line
 from attncalc.base.types import Matrix, Place
 from attncalc.equations.own import Own
 from attncalc.problem.attention.declared import DISPLAY
@@ -28,7 +28,7 @@ from attncalc.solving.plan import formula
 from attncalc.solving.solution import Head, Solution
 from attncalc.solving.work import Derivation, Fractions, Work
 from attncalc.writing import document as parts
-from attncalc.writing.sentences import IN_WORK, influence_to_fill_in, legend, notes
+from attncalc.writing.sentences import BLANK, IN_WORK, legend, notes
 
 if TYPE_CHECKING:  # few pages are asked for them
     from attncalc.studies.patterns.pattern import Pattern
@@ -413,13 +413,12 @@ def _influences(
         return influence(problem, head, head.connection(output))
 
     def asked(output: int) -> str:
-        return influence_to_fill_in(queries[output])
+        name = on_a_line(queries[output])
+        return f"Output {name}: solid line to {BLANK}, dashed line to {BLANK}"
 
     for head in solution.heads_of(step):
-        yield (
-            head.number,
-            parts.LazySentences(len(queries), asked if blank else partial(told, head)),
-        )
+        tell = asked if blank else partial(told, head)
+        yield head.number, parts.LazySentences(len(queries), tell)
 
 
 def _on_carrying(solution: Solution, sections: tuple[parts.Section, ...]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from typing import cast
 
 from attncalc.equations import expressions as node
 from attncalc.problem.gradients.naming import Gradient, gradient_from
-from attncalc.writing.html.elements import Html, element, joined
+from attncalc.writing.html.elements import Html, element
 from attncalc.writing.latex_math import Name
 from attncalc.writing.mathematics import COMPOUND, OPEN, MathWriter, has_brackets, in_text
 
@@ -205,17 +205,6 @@ def name_in_mathml(name: str, head: int = 0) -> Html:
 def in_mathml(*pieces: Html) -> Html:
     """Return elements of MathML as one formula within a line."""
     return element("math", *pieces)
-
-
-def formula_in_mathml(name: str, formula: node.Expression, *, is_open: bool = False) -> Html:
-    """Return the equation of a step; an open one ends with a sign, for its matrix to follow."""
-    end = [_sign("=")] if is_open else []
-    return in_mathml(name_in_mathml(name), _sign("="), MathMl().write(formula), *end)
-
-
-def breakable(expression: node.Expression) -> Html:
-    """Return an expression as formulas between which a line may be broken."""
-    return joined((in_mathml(piece) for piece in MathMl().pieces(expression)), " ")
 
 
 def _is_long(expression: node.Expression) -> bool:

@@ -34,13 +34,7 @@ from attncalc.languages.catalogue import ENGLISH, catalogue
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
 from attncalc.writing.html.elements import LINE, Html, element, joined
-from attncalc.writing.html.mathml import (
-    MathMl,
-    breakable,
-    formula_in_mathml,
-    in_mathml,
-    name_in_mathml,
-)
+from attncalc.writing.html.mathml import MathMl, in_mathml, name_in_mathml
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.qr import qr_code
 from attncalc.writing.html.style import needed, style
@@ -192,8 +186,6 @@ def _in_full(part: parts.Part) -> parts.Part:
 
 
 class _HtmlForm(parts.DocumentWriter[Html]):
-    """Yields elements."""
-
     def __init__(self, *, unfolded: bool) -> None:
         self.unfolded = unfolded
         self.level = 1
@@ -363,7 +355,9 @@ class _HtmlForm(parts.DocumentWriter[Html]):
 
 def _equation(section: parts.Section, say: Callable[[str], str]) -> Html:
     is_open = len(section.shown) == 1  # its matrix is next to it
-    equation = formula_in_mathml(section.step.name, section.formula, is_open=is_open)
+    equals, name = element("mo", "="), name_in_mathml(section.step.name)
+    end = [equals] if is_open else []
+    equation = in_mathml(name, equals, MathMl().write(section.formula), *end)
     label = say(f"Equation of {section.step.name}")
     room = {"role": "group", "tabindex": 0, "aria_label": label}
     look = "equation wide" if is_open else "equation wide alone"
@@ -392,12 +386,11 @@ def _beside(tables: Iterable[Html], name: str = "beside") -> Html:
 
 
 def _line(line: Derivation) -> Html:
-    """Return the work of one entry: its forms and its result."""
     writer = MathMl()
     equals, nearly = (in_mathml(element("mo", sign)) for sign in "=≈")
     pieces: list[object] = [in_mathml(writer.write(line.entry))]
     for form in line.forms:
-        pieces += [equals, breakable(form)]
+        pieces += [equals, *map(in_mathml, writer.pieces(form))]
     result = in_mathml(writer.write(line.result))
     pieces += [equals if line.is_exact else nearly, result]
     shown = joined(pieces, " ")

@@ -19,7 +19,7 @@ from attncalc.writing.html.style import style
 from attncalc.writing.live.script import MARKED, script
 from attncalc.writing.page import given_grids
 from attncalc.writing.prose import line_in_text
-from attncalc.writing.reports.marking import MARKS, marking_document, place_of
+from attncalc.writing.reports.marking import MARKS, marking_document
 from attncalc.writing.verdict import Said, entry_named, expected_text, found_text, points_text
 
 MOST_NUMBERS = 20_000
@@ -47,7 +47,7 @@ def marked_data(marking: Marking) -> dict[str, Any]:
     entries: dict[str, Any] = {}
     for marks in _shown(marking):
         for shown in np.ndindex(_shape(marking, marks)):
-            place = place_of(marking, shown)
+            place = marking.key.work.turned(shown)
             texts = list(_said(marking, marks, place, own))
             reads = dict.fromkeys(_reads(marking.key.work, on_page, marks, place))
             entries[_id(marks.step.name, shown)] = {"said": texts, "reads": list(reads)}

@@ -64,11 +64,6 @@ def matrix_blocks(
         yield Block(beside([first, part]), part, ", ".join(said))
 
 
-def table_block(grid: Grid, formulas: Formulas, room: float) -> Iterator[Block]:
-    """Yield numbers under headings, which are no matrix."""
-    yield from matrix_blocks(grid._replace(name="", head=0), formulas, room, equals=" ")
-
-
 def _names(grid: Grid, axis: int, formulas: Formulas) -> list[Box]:
     """Return the names of rows or columns, if they are more than numbers."""
     if not grid.tokens[axis]:

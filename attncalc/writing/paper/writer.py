@@ -15,7 +15,7 @@ from attncalc.writing.latex import KEYS, RULE_OF_LINES
 from attncalc.writing.latex_layout import by_rows
 from attncalc.writing.paper.formulas import Formulas
 from attncalc.writing.paper.ink import PLAIN, SIZE, Box, Ink, Look, beside, blank, placed, rule
-from attncalc.writing.paper.matrices import Block, matrix_blocks, table_block
+from attncalc.writing.paper.matrices import Block, matrix_blocks
 from attncalc.writing.paper.pages import ROOM, Line, Sheet, make_pdf
 from attncalc.writing.paper.pictures import picture
 from attncalc.writing.prose import footnote, sentence
@@ -81,8 +81,6 @@ def _sheet(document: parts.Document, ink: Ink) -> Sheet:
 
 
 class _Paper(parts.DocumentWriter[Line]):
-    """Yields lines of boxes."""
-
     def __init__(self, ink: Ink, language: str = ENGLISH) -> None:
         self.ink = ink
         self.formulas, self.small = (Formulas(ink, size, language) for size in (SIZE, WORK))
@@ -272,12 +270,12 @@ class _Paper(parts.DocumentWriter[Line]):
 
     def sheet(self, sheet: parts.Sheet) -> Iterator[Line]:
         yield from self.heading(sheet.title)
-        yield from self._side_by_side(table_block(sheet.grid, self.formulas, ROOM))
+        grid = sheet.grid._replace(name="", head=0)
+        yield from self._side_by_side(matrix_blocks(grid, self.formulas, ROOM, equals=" "))
 
     def _said(
         self, text: str, look: Look = PLAIN, *, space: float = 4.0, stays: bool = False
     ) -> Iterator[Line]:
-        """Yield a paragraph."""
         for place, line in enumerate(self.ink.wrapped(text, ROOM, look)):
             yield Line(line, space if not place else 2.0, stays)
 

@@ -100,15 +100,9 @@ def _first_wrong(marking: Marking) -> dict[str, Any] | None:
     wrong = marking.first_wrong
     if wrong is None:
         return None
-    name = wrong.marks.step.name
+    name, problem = wrong.marks.step.name, wrong.marks.problem
     if wrong.place is None:
-        return {
-            "step": name,
-            "row": None,
-            "column": None,
-            "found": wrong.marks.problem,
-            "expected": None,
-        }
+        return {"step": name, "row": None, "column": None, "found": problem, "expected": None}
     *head, row, column = marking.key.work.entry(name, wrong.place).place
     return {
         "step": name,

@@ -1,6 +1,6 @@
 """The parts of a number, as a document and as JSON."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -47,15 +47,11 @@ def why_document(whys: Sequence[Why], title: str, decimals: int, *, full: bool) 
         asks = dict.fromkeys(name for part in listed for name in part.asks)
         if asks:
             names = [f'"{name}"' if " " in name else name for name in map(on_a_line, asks)]
-            how = "--of splits these further" if _are_components(asks) else "ask next"
+            is_of_entries = any(name.endswith("]") for name in asks)  # else components of logits
+            how = "ask next" if is_of_entries else "--of splits these further"
             more = f", … {len(names) - 12} more" if len(names) > 12 else ""
             parts.append(Bullets((f"{how}: {', '.join(names[:12])}{more}",)))
     return Document(title, tuple(parts))
-
-
-def _are_components(names: Iterable[str]) -> bool:
-    """Whether these are components of logits, and not entries of steps."""
-    return not any(name.endswith("]") for name in names)
 
 
 def largest(parts: Sequence[Summand], *, full: bool) -> list[Summand]:

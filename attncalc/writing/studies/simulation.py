@@ -170,10 +170,7 @@ def _content(simulation: Simulation) -> dict[str, Any]:
         **({**counts, "watched_in_all": _content(of_all)["watched"]} if of_all else {}),
         "watched": [
             {
-                "name": each.name,
-                "mean": each.mean,
-                "std": each.std,
-                "standard_error": each.standard_error,
+                **each._asdict(),
                 "quantiles": dict(zip(map(str, QUANTILES), each.quantiles, strict=True)),
             }
             for each in simulation.statistics
