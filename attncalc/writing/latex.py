@@ -121,8 +121,7 @@ def _cjk_fonts(text: str) -> str:
 
 def _body(document: parts.Document, picture: str | None, room: float) -> str:
     written = _Latex(picture, room).document(in_language(document))
-    lines = [*_HEAD, *written, r"\endgroup"]
-    whole = "\n".join(lines) + "\n"
+    whole = "\n".join([*_HEAD, *written, r"\endgroup", ""])
     return formulas_in_language(whole, document.language, form=in_latex)
 
 

@@ -18,7 +18,14 @@ from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
 from attncalc.writing.live.script import CURVE, PAGE, script
 from attncalc.writing.sentences import IN_FLOATS
-from attncalc.writing.studies.common import OF_MEASURES, in_json, in_rows, lasting, sheet, shown
+from attncalc.writing.studies.common import (
+    OF_MEASURES,
+    filled,
+    in_json,
+    in_rows,
+    lasting,
+    shown,
+)
 
 MOST_LISTED = 20
 """Changeovers that are listed unasked."""
@@ -80,17 +87,15 @@ def _sheets(variation: Variation, *, full: bool) -> Iterator[Sheet]:
         (change,) = variation.changes
         rows = [shown_value(value) for (value,) in variation.points]
         title = f"At each value of {on_a_line(change.about)}"
-        yield sheet(title, rows, names, lambda i, j: digits[i][j], full=full)
+        yield filled(title, rows, names, digits, full=full)
         return
     down, across = variation.changes
     rows, columns = ([shown_value(each) for each in change.values] for change in (down, across))
     for place, name in enumerate(names):
         title = f"{on_a_line(name)}: {on_a_line(down.about)} down, {on_a_line(across.about)} across"
-
-        def text(i: int, j: int, place: int = place) -> str:
-            return digits[i * len(columns) + j][place]
-
-        yield sheet(title, rows, columns, text, full=full)
+        of_one = [row[place] for row in digits]
+        cells = [of_one[i : i + len(columns)] for i in range(0, len(of_one), len(columns))]
+        yield filled(title, rows, columns, cells, full=full)
 
 
 def _changeover_bullets(variation: Variation, *, full: bool) -> Iterator[Bullets]:
