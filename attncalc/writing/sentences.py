@@ -201,6 +201,5 @@ def _rounding_matters(solution: Solution) -> Iterator[Note]:
         rule = DISPLAY if solution.problem.rounding == EACH_STEP else EACH_STEP
         does = "with each step rounded" if rule == EACH_STEP else "with full precision"
         yield Note(
-            f"{does} (--rounding {rule}), {differ} of {total} entries differ",
-            is_advice=True,
+            f"{does} (--rounding {rule}), {differ} of {total} entries differ", is_advice=True
         )

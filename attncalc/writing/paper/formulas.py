@@ -8,17 +8,7 @@ from attncalc.equations.expressions import Expression
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.writing.html.elements import Html, element
 from attncalc.writing.html.mathml import MathMl, name_in_mathml
-from attncalc.writing.paper.ink import (
-    SIZE,
-    Box,
-    Ink,
-    Look,
-    Stroke,
-    beside,
-    blank,
-    placed,
-    rule,
-)
+from attncalc.writing.paper.ink import SIZE, Box, Ink, Look, Stroke, beside, blank, placed, rule
 from attncalc.writing.translated import formulas_in_language
 
 SCRIPT = 0.72

@@ -42,11 +42,7 @@ class Block(NamedTuple):
 
 
 def matrix_blocks(
-    grid: Grid,
-    formulas: Formulas,
-    room: float,
-    say: Callable[[str], str] = str,
-    equals: str = "=",
+    grid: Grid, formulas: Formulas, room: float, say: Callable[[str], str] = str, equals: str = "="
 ) -> Iterator[Block]:
     """Yield a matrix under its name, in parts of columns and rows."""
     cells = [[_cell(cell, formulas) for cell in row] for row in grid.cells()]

@@ -222,12 +222,7 @@ def _mark_changeovers(
 
 
 def name_ends(
-    axes: Axes,
-    axis: Axis,
-    names: Sequence[str],
-    ends: Matrix,
-    room: figure.Room,
-    palette: Palette,
+    axes: Axes, axis: Axis, names: Sequence[str], ends: Matrix, room: figure.Room, palette: Palette
 ) -> None:
     """Write the name of each line at its end, moved up or down where two would overlap."""
     low, high = axes.get_ylim()

@@ -20,13 +20,7 @@ from attncalc.problem.step import Plan, Step
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.influence import influence
 from attncalc.solving.solution import Head, Solution
-from attncalc.writing.plotting.drawing import (
-    MOST_HEADS,
-    draw,
-    draw_blank,
-    draw_gradient,
-    draw_on,
-)
+from attncalc.writing.plotting.drawing import MOST_HEADS, draw, draw_blank, draw_gradient, draw_on
 from attncalc.writing.plotting.figure import FORMS, HouseFigure
 from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.patches import has_class_map
@@ -108,10 +102,7 @@ def _of_several(solution: Solution, heads: Sequence[Head]) -> tuple[str, ...]:
 
 
 def render(
-    solution: Solution,
-    form: str,
-    heads: Sequence[Head] | None = None,
-    look: Look | None = None,
+    solution: Solution, form: str, heads: Sequence[Head] | None = None, look: Look | None = None
 ) -> Picture:
     """Draw a solution as a file of the given form; the same input gives the same bytes.
 

@@ -11,14 +11,7 @@ from attncalc.problem.stated import conventions, heading
 from attncalc.studies.aim import Aim, Obstacle, step_of
 from attncalc.studies.changes import value_text
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
-from attncalc.writing.studies.common import (
-    OF_MEASURES,
-    filled,
-    in_json,
-    in_rows,
-    sheet,
-    shown,
-)
+from attncalc.writing.studies.common import OF_MEASURES, filled, in_json, in_rows, sheet, shown
 from attncalc.writing.studies.variation import shown_value
 
 SHOWN = 6

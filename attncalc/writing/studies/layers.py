@@ -169,10 +169,7 @@ def _lens(found: Lens, *, full: bool) -> Document:
     ]
     title = f"Prediction {_where(found.walk, found.at)}"
     said = "the final normalization and the head, applied after each layer"
-    parts: list[Part] = [
-        facts_of(found.walk, said),
-        filled(title, rows, columns, cells, full=full),
-    ]
+    parts: list[Part] = [facts_of(found.walk, said), filled(title, rows, columns, cells, full=full)]
     if found.best.shape[1] > 1:
 
         def best(i: int, j: int) -> str:

@@ -18,14 +18,7 @@ from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
 from attncalc.writing.live.script import CURVE, PAGE, script
 from attncalc.writing.sentences import IN_FLOATS
-from attncalc.writing.studies.common import (
-    OF_MEASURES,
-    filled,
-    in_json,
-    in_rows,
-    lasting,
-    shown,
-)
+from attncalc.writing.studies.common import OF_MEASURES, filled, in_json, in_rows, lasting, shown
 
 MOST_LISTED = 20
 """Changeovers that are listed unasked."""
