@@ -119,12 +119,8 @@ def in_columns(lines: Sequence[Derivation], room: float) -> Iterator[str]:
     texts = [in_rows(line, room) for line in lines]
     widths = [math.inf if "\n" in text else set_width(text) + BETWEEN_COLUMNS for text in texts]
     of_row = len(next(iter(by_rows(lines))))
-    beside = max(
-        count
-        for count in range(1, len(lines) + 1)
-        if count == 1
-        or ((of_row % count == 0 or count % of_row == 0) and count * max(widths) <= room)
-    )
+    even = (n for n in range(len(lines), 1, -1) if of_row % n == 0 or n % of_row == 0)
+    beside = next((count for count in even if count * max(widths) <= room), 1)
     for start in range(0, len(texts), beside):
         yield " & ".join(texts[start : start + beside])
 

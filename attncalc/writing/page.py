@@ -66,12 +66,8 @@ class Page(parts.Document):
     @property
     def influences(self) -> tuple[tuple[int, Sequence[str]], ...]:
         """The inputs that each output attends to: for each head its number, and sentences."""
-        return tuple(
-            head
-            for part in self.parts
-            if isinstance(part, parts.Connections)
-            for head in part.heads
-        )
+        found = (part for part in self.parts if isinstance(part, parts.Connections))
+        return tuple(head for part in found for head in part.heads)
 
     @property
     def shown_patterns(self) -> tuple[str, ...]:
@@ -374,20 +370,12 @@ def given_grids(work: Work, *, full: bool) -> Iterator[parts.Grid]:
             def cell(i: int, j: int, name: str = name, head: tuple[int, ...] = head) -> parts.Cell:
                 return parts.Cell(work.given(name, (*head, i, j)))
 
-            yield parts.Grid(
-                name,
-                number + 1 if head else 0,
-                rows or numbered(matrix.shape[-2]),
-                columns or numbered(matrix.shape[-1]),
-                cell,
-                full,
-            )
+            yield parts.Grid(name, number + 1 if head else 0, rows, columns, cell, full)
 
 
 def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...]:
-    """Return the tokens along an axis of a given matrix, if there are any."""
-    size = matrix.shape[axis]
-    role = role_of(name)
+    """Return the tokens along an axis of a given matrix, or numbers."""
+    size, role = matrix.shape[axis], role_of(name)
     if role in ("image", "table", "ids"):
         names = problem.queries if role == "ids" and axis == -1 else ()
     elif role in ("marks", "scores", "start"):  # a mask of one row is for all queries
@@ -395,13 +383,10 @@ def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...
     elif role in ("weights", "bias") or (axis == -2) != (problem.layout == "rows"):
         names = ()
     else:
-        asks = role == "arriving" or name in (
-            problem.query_source,
-            problem.query_source.replace("X", "P"),
-        )
+        source = problem.query_source
+        asks = role == "arriving" or name in (source, source.replace("X", "P"))
         names = problem.queries if asks else problem.keys
-    found = problem.named(names, size) if names else ()
-    return () if found == numbered(size) else found
+    return problem.named(names, size) if names else numbered(size)
 
 
 def _influences(

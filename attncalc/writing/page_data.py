@@ -156,12 +156,8 @@ def _line(line: Derivation) -> dict[str, Any]:
 def _pattern(problem: Problem, pattern: "Pattern") -> dict[str, Any]:
     from attncalc.writing.patterns import sentence
 
-    return {
-        "code": pattern.code,
-        "about": pattern.about,
-        "text": sentence(problem, pattern),
-        "values": pattern.plain,
-    }
+    text = sentence(problem, pattern)
+    return {"code": pattern.code, "about": pattern.about, "text": text, "values": pattern.plain}
 
 
 def _conventions(problem: Problem) -> dict[str, Any]:

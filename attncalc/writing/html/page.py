@@ -142,15 +142,9 @@ def whole_page(
         element("title", title),
         element("style", _own(look)),
     )
-    page = element(
-        "html",
-        LINE,
-        element("head", LINE, joined(head, LINE), LINE),
-        LINE,
-        element("body", LINE, body, LINE, *made, class_=class_),
-        LINE,
-        lang=language,
-    )
+    top = element("head", LINE, joined(head, LINE), LINE)
+    rest = element("body", LINE, body, LINE, *made, class_=class_)
+    page = element("html", LINE, top, LINE, rest, LINE, lang=language)
     return formulas_in_language(f"<!DOCTYPE html>\n{page}\n", language)
 
 

@@ -58,11 +58,7 @@ def _data(templates: Iterable[Template], first: str) -> dict[str, Any]:
         }
         given = data["given"].values()
         turned = any("from" in each or each["shape"] != each["given"] for each in given)
-        found[key] = {each: data[each] for each in KEPT} | {
-            "group": group,
-            "title": title,
-            "command": problem.what,
-            "plans": plans,
-            "isTurned": turned,
-        }
+        named = {"group": group, "title": title, "command": problem.what}
+        found[key] = {each: data[each] for each in KEPT} | named
+        found[key] |= {"plans": plans, "isTurned": turned}
     return {"first": first, "templates": found, "steps": list(map(json.loads, known)), "look": LOOK}

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from attncalc.base.text import harmless, on_a_line
 from attncalc.base.types import Matrix
 from attncalc.problem.stated import heading
-from attncalc.studies.changes import Change, Infinity, value_text
+from attncalc.studies.changes import Change, Infinity, Value, value_text
 from attncalc.studies.vary import Variation, curve
 from attncalc.studies.watched import Watched
 from attncalc.writing.plotting import figure, heatmap
@@ -281,11 +281,8 @@ def _grids(variation: Variation, palette: Palette) -> figure.Mosaic:
 def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
     cells, watched = cells_of_grid(variation, place), variation.watched[place]
     values = cells.values
-    scale: heatmap.Scale = (
-        (0.0, 1.0) if watched.is_weight else (float(values.min()), float(values.max()))
-    )
-    if scale[0] == scale[1]:
-        scale = scale[0], scale[0] + 1.0
+    low, high = (0.0, 1.0) if watched.is_weight else (float(values.min()), float(values.max()))
+    scale = low, high + (low == high)
     rows, columns = values.shape
     cell = heatmap.natural_cell(cells, largest=heatmap.LARGEST_WITHOUT_VALUES)
 
@@ -301,16 +298,15 @@ def cells_of_grid(variation: Variation, place: int) -> heatmap.Cells:
     """Return the watched value at each pair of values, as cells with their digits."""
     shape = variation.shape
     values = variation.values[:, place].reshape(shape)
-    names = tuple(
-        tuple(
-            "∞" if isinstance(each, Infinity) else harmless(value_text(each))
-            for each in change.values
-        )
-        for change in variation.changes
-    )
+    down, across = variation.changes
+    names = tuple(map(_named, down.values)), tuple(map(_named, across.values))
     texts: tuple[tuple[str, ...], ...] = ()
     if values.size <= heatmap.MOST_VALUES:
         flat = [row[place] for row in variation.digits]
         texts = tuple(tuple(flat[i * shape[1] : (i + 1) * shape[1]]) for i in range(shape[0]))
-    titles = (harmless(variation.changes[0].about), harmless(variation.changes[1].about))
-    return heatmap.Cells(values, texts, (names[0], names[1]), titles, 0 if texts else values.size)
+    titles = harmless(down.about), harmless(across.about)
+    return heatmap.Cells(values, texts, names, titles, 0 if texts else values.size)
+
+
+def _named(value: Value) -> str:
+    return "∞" if isinstance(value, Infinity) else harmless(value_text(value))

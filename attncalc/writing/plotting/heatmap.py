@@ -209,13 +209,9 @@ def with_bar(
     def draw(axes: Axes, _: Room) -> None:
         figure = axes.get_figure()
         assert isinstance(figure, Figure)
-        bar = figure.colorbar(
-            ScalarMappable(Normalize(*scale), colours),
-            cax=axes,
-            alpha=alpha,
-            ticks=MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]),
-            format="%g",
-        )
+        shades = ScalarMappable(Normalize(*scale), colours)
+        ticks = MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10])
+        bar = figure.colorbar(shades, cax=axes, alpha=alpha, ticks=ticks, format="%g")
         bar.outline.set_visible(False)
         bar.ax.tick_params(color=palette.ink, labelcolor=palette.ink, labelsize=TICK_SIZE)
         bar.set_label(label, size=NAME_SIZE, color=palette.strong)

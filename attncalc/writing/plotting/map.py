@@ -285,14 +285,8 @@ def draw_legend(
     ]
     columns = len(handles) if rows == 1 else 1
     look: dict[str, Any] = {"frameon": False, "borderpad": 0, "handlelength": 4}
-    axes.legend(
-        handles=handles,
-        ncols=columns,
-        fontsize=TEXT_SIZE - 1,
-        labelcolor=palette.strong,
-        **look,
-        **where,
-    )
+    look |= {"fontsize": TEXT_SIZE - 1, "labelcolor": palette.strong}
+    axes.legend(handles=handles, ncols=columns, **look, **where)
 
 
 def with_legend(

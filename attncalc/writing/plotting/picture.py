@@ -89,16 +89,12 @@ def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ..
 
 def _of_several(solution: Solution, heads: Sequence[Head]) -> tuple[str, ...]:
     """Return the note on a picture that shows one attention of several."""
-    names = [each.name for each in solution.all_weights]
+    names, of = [each.name for each in solution.all_weights], solution.problem.attention_of
     if len(names) < 2:
         return ()
-    own = [each for each in solution.all_weights
-           if solution.problem.attention_of(each.name) is heads[0].attention]  # fmt: skip
-    others = [name for name in names if name not in [each.name for each in own]]
-    return (
-        f"the picture shows {own[0].name}: attncalc plot --head {others[-1]} draws another "
-        "attention",
-    )
+    own = next(name for name in names if of(name) is heads[0].attention)
+    other = [name for name in names if of(name) is not heads[0].attention][-1]
+    return (f"the picture shows {own}: attncalc plot --head {other} draws another attention",)
 
 
 def render(

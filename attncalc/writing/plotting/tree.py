@@ -35,12 +35,9 @@ def draw(made: Generation, look: Look) -> figure.HouseFigure:
     names = [_short(name) for name in made.names.values()]
     wide = widest((*names, "-00.0000"), NAME_SIZE) + GAP
     width, height = wide * (len(columns) + 1), ROW * max(3, *map(len, columns))
-    left_out = figure.LeftOut(
-        {
-            STEPS_LEFT_OUT: len(made.steps) - len(columns),
-            ROWS_LEFT_OUT: sum(max(0, len(each.candidates) - MOST_ROWS) for each in made.steps),
-        }
-    )
+    rows = sum(max(0, len(each.candidates) - MOST_ROWS) for each in made.steps)
+    steps = len(made.steps) - len(columns)
+    left_out = figure.LeftOut({STEPS_LEFT_OUT: steps, ROWS_LEFT_OUT: rows})
     palette = palette_of(look)
     panel = partial(_draw, made, columns, palette, GAP / wide, left_out)
     tracks = figure.Track(width, LEAST), figure.Track(height, LEAST)

@@ -119,17 +119,9 @@ def _deviation(marking: Marking, marks: StepMarks) -> dict[str, Any]:
     worst = None
     if off.worst is not None:
         worst = list(marking.key.work.entry(marks.step.name, off.worst).place)
-    return {
-        "differ": off.differ,
-        "of": off.entries,
-        "absolute": _finite(off.absolute),
-        "relative": _finite(off.relative),
-        "worst": worst,
-    }
-
-
-def _finite(value: float) -> float | str:
-    return value if value < float("inf") else "inf"
+    errors = {"absolute": off.absolute, "relative": off.relative}
+    finite = {name: size if size < float("inf") else "inf" for name, size in errors.items()}
+    return {"differ": off.differ, "of": off.entries, **finite, "worst": worst}
 
 
 def _line(marking: Marking, line: Any) -> dict[str, Any]:
