@@ -272,8 +272,6 @@ class TexMath(MathWriter):
 def name_in_tex(name: str, head: int = 0) -> str:
     r"""Return the name of a matrix, or of one head of it.
 
-    Examples
-    --------
     >>> name_in_tex("W_Q"), name_in_tex("X1"), name_in_tex("S_scaled", head=2)
     ('W_Q', 'X_1', 'S^{\\mathrm{scaled} (2)}')
     """
@@ -294,8 +292,6 @@ def _gradient_in_tex(gradient: Gradient, whole: str) -> str:
 def in_tex(expression: node.Expression) -> str:
     r"""Return an expression in TeX's mathematics.
 
-    Examples
-    --------
     >>> in_tex(node.Quotient(node.Number("1.50"), node.Root(node.Number("2"))))
     '\\frac{1.50}{\\sqrt{2}}'
     """

@@ -302,7 +302,6 @@ def _section(work: Work, step: Step, contents: Contents, remarks: list[str]) -> 
 
 
 def _grids(work: Work, step: Step, contents: Contents) -> Iterator[parts.Grid]:
-    """Yield the matrix of a step, or that of each head."""
     solution, blank = work.solution, contents.blank
     shape = solution.shape_of(step.name)
     rows, columns = solution.row_labels(step), solution.column_labels(step)

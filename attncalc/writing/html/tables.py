@@ -116,7 +116,6 @@ def _cells(
 
 
 def _text(cell: Cell | None) -> str:
-    """Return an entry as text in a line."""
     if cell is None:
         return LEFT_OUT
     if cell.content is None:

@@ -301,7 +301,6 @@ def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[heatmap.
 
 
 def _notes(problem: Problem, chosen: Sequence[maps.DrawnLines]) -> tuple[str, ...]:
-    """Return notes about lines that are left out."""
     shown = f"it shows the {sum(len(lines.texts) for lines in chosen):,} largest"
     zeros = f"they show as {fixed(0.0, problem.decimals)} (more --decimals draw them)"
     left_out, without = figure.LeftOut(), "weights have no line in the picture"

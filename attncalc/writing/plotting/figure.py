@@ -320,7 +320,6 @@ def _times(tracks: Sequence[Track], share: float) -> list[float]:
 
 
 def _drawn(mosaic: Mosaic, rooms: Rooms, caption: Caption, palette: Palette) -> HouseFigure:
-    """Draw all panels on tracks of these inches."""
     widths, heights = rooms
     figure = HouseFigure(caption, palette)
     panels = figure.subplot_mosaic(
@@ -365,7 +364,7 @@ def _page(figure: HouseFigure, rooms: Rooms) -> Room:
 
 
 def _too_small(fit: Callable[[Size], tuple[Any, Room]], size: Size, needed: Room) -> str:
-    """Raise an error for a size that is too small, with one that is not."""
+    """Return the message on a size that is too small, with one that is not."""
     width = _rounded_up(max(size[0], needed[0]))
     _, needed = fit((width, size[1]))  # on a wider page the title needs fewer lines
     height = _rounded_up(max(size[1] or 0, needed[1]))

@@ -181,7 +181,6 @@ def plot_on(axes: Axes, solution: Solution, head: str | int | None, look: Look) 
 def _picture(
     problem: Problem, figure: HouseFigure, form: str, kind: str, told: Iterable[str]
 ) -> Picture:
-    """Return a figure's bytes, and its notes."""
     return picture_of(figure, form, (kind, *conventions(problem), *told))
 
 

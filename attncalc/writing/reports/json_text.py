@@ -91,7 +91,6 @@ def _step(marking: Marking, marks: StepMarks, extent: Extent) -> dict[str, Any]:
 
 
 def _codes(marking: Marking, marks: StepMarks) -> Any:
-    """Return the code of each entry as the problem's layout has them, in lists."""
     codes = np.array([status.value for status in STATUSES], dtype=object)
     return marking.key.problem.standing.shown(codes[marks.statuses]).tolist()
 

@@ -55,7 +55,6 @@ def _told(made: Generation) -> Iterator[str]:
 
 
 def _step(made: Generation, number: int, *, full: bool) -> Sheet:
-    """Return the candidates of a step."""
     step, use, decimals = made.steps[number], made.settings, made.source.decimals
     columns = ["id", "logit", "p", "ln p"]
     columns += ["drawn with", "sum"] if use.is_drawn else ["sum of ln p"] if use.beams > 1 else []
