@@ -45,6 +45,8 @@ BETWEEN = 20.0
 _EMPTY_STRUT = r"\rule{0pt}{1.8em}"
 _EMPTY, _EMPTY_WIDTH = rf"{_EMPTY_STRUT}\underline{{\hspace{{3em}}}}", 30.0
 _DOTS = r"\cdots", r"\vdots"
+_BESIDE = "\n\\qquad "
+"""The space between two equations on a line."""
 _STRUT = r"\vphantom{\tfrac{1}{2}}"
 """Keeps the names of rows as far apart as rows with fractions are."""
 LOOKS = {"most": r"\mathbf{%s}", "second": r"\underline{%s}", "wrong": r"\textbf{%s}"}
@@ -209,7 +211,7 @@ def side_by_side(blocks: Iterable[MatrixBlock], room: float, first: str = "") ->
     used = set_width(first) + BETWEEN if first else 0.0
     for block in blocks:
         if line and (block.caption or used + block.width > room):
-            yield _joined(line)
+            yield _BESIDE.join(line)
             line, used = [], 0.0
         equation = f"{block.name} = {block.matrix}"
         if block.caption:
@@ -219,7 +221,7 @@ def side_by_side(blocks: Iterable[MatrixBlock], room: float, first: str = "") ->
         line.append(equation)
         used += block.width + BETWEEN
     if line:
-        yield _joined(line)
+        yield _BESIDE.join(line)
 
 
 def displayed(lines: Sequence[str], first: str = "") -> Iterator[str]:
@@ -258,10 +260,6 @@ def tabulars(grid: Grid, room: float) -> Iterator[str]:
             begin = rf"\par\noindent\begin{{tabular}}{{l*{{{right - left}}}{{r}}}}"
             end = r"\end{tabular}\par\medskip"
             yield "\n".join([begin, rf"{first} \hline", *lines, end])
-
-
-def _joined(equations: list[str]) -> str:
-    return "\n\\qquad ".join(equations)
 
 
 def _headed(heads: Sequence[str], rows: list[list[str]]) -> tuple[str, list[list[str]]]:

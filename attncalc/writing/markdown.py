@@ -127,10 +127,9 @@ def _matrix(grid: parts.Grid) -> str:
     """Return a matrix as a table, its rows and columns named."""
     columns = shown_names(grid.columns, grid.column_places, LONGEST_NAME, escaped)
     names = shown_names(grid.rows, grid.row_places, LONGEST_NAME, escaped)
-    rows = [
-        [f"**{name}**", *map(_cell, row)] for name, row in zip(names, grid.cells(), strict=True)
-    ]
-    return _piped([["", *columns], ["---", *("---:" for _ in columns)], *rows])
+    named = zip(names, grid.cells(), strict=True)
+    rows = [[f"**{name}**", *map(_cell, row)] for name, row in named]
+    return _piped([["", *columns], ["---", *["---:"] * len(columns)], *rows])
 
 
 def _piped(rows: Iterable[Sequence[str]]) -> str:

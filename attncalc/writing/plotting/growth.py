@@ -30,7 +30,7 @@ def render(growth: Growth, form: str, look: Look) -> Picture:
     palette = palette_of(look)
     curves = {name: values for name, values in growth.curves().items() if all(values)}
     groups = [
-        {name: values for name, values in curves.items() if (name.endswith("bytes")) == is_of_bytes}
+        {name: values for name, values in curves.items() if name.endswith("bytes") == is_of_bytes}
         for is_of_bytes in (False, True)
     ]
     panels = [_panel(growth, group, palette) for group in groups if group]

@@ -61,13 +61,10 @@ def _dots(solution: Solution) -> list[Matrix]:
         return []
     weights = np.atleast_3d(solution.floats[step.name].T).T  # (heads, n, m)
     stride = -(-max(weights.shape[1:]) // MOST_DOTS)
-    made = []
-    for head in weights:
-        rows, columns = (-(-side // stride) * stride - side for side in head.shape)
-        full = np.pad(head, ((0, rows), (0, columns)))
-        tiles = full.reshape(len(full) // stride, stride, -1, stride)
-        made.append(tiles.max(axis=(1, 3)))
-    return made
+    rows, columns = (-side % stride for side in weights.shape[1:])
+    full = np.pad(weights, ((0, 0), (0, rows), (0, columns)))
+    tiles = full.reshape(len(full), full.shape[1] // stride, stride, -1, stride)
+    return list(tiles.max(axis=(2, 4)))
 
 
 def _draw_heads(

@@ -66,9 +66,8 @@ def in_keys_text(aim: Aim, shares: Matrix) -> str:
 
 
 def _times(share: float, name: str) -> str:
-    return (
-        f"k_{name}" if share == 1 else f"-k_{name}" if share == -1 else f"{_short(share)} k_{name}"
-    )
+    times = {1.0: "", -1.0: "-"}.get(share, f"{_short(share)} ")
+    return f"{times}k_{name}"
 
 
 def obstacle_text(aim: Aim, obstacle: Obstacle) -> str:
