@@ -342,21 +342,8 @@ class Appendix(NamedTuple):
     documents: "tuple[Document, ...]"
 
 
-Part = (
-    Field
-    | Facts
-    | Bullets
-    | Given
-    | Section
-    | Connections
-    | Patterns
-    | Verdict
-    | Legend
-    | Table
-    | Sheet
-    | Scan
-    | Appendix
-)
+_OF_TEXTS = Field | Facts | Bullets | Patterns | Verdict | Legend | Table
+Part = WITH_GRIDS | _OF_TEXTS | Connections | Scan | Appendix
 
 
 @dataclass(frozen=True)

@@ -193,27 +193,17 @@ def _connections(solution: Solution, contents: Contents) -> Iterator[parts.Part]
     several = len(solution.problem.attentions) > 1
     for step in contents.steps:
         if step.role == "weights":
-            heads = tuple(
-                each
-                for each in _influences(solution, step, blank=contents.blank)
-                if contents.only_head in (None, each[0]) or not each[0]
-            )
+            every, only = _influences(solution, step, blank=contents.blank), contents.only_head
+            heads = tuple(each for each in every if only in (None, each[0]) or not each[0])
             attention = solution.problem.attention_of(step.name)
             of = step.name if several else ""
-            names = attention.keys, attention.queries
             is_drawn = not contents.blank and not solution.remakes
+            hidden_in = cache(partial(_hidden_in, solution, step))
             yield parts.Connections(
-                heads,
-                *names,
-                contents.blank,
-                contents.shows_all,
-                of,
-                step.name,
-                solution.problem.standing.by_columns,
-                partial(_attended, solution, step, cache(partial(_hidden_in, solution, step)))
-                if is_drawn
-                else None,
-            )
+                heads, attention.keys, attention.queries, contents.blank, contents.shows_all, of,
+                step.name, solution.problem.standing.by_columns,
+                partial(_attended, solution, step, hidden_in) if is_drawn else None,
+            )  # fmt: skip
 
 
 def _hidden_in(solution: Solution, step: Step, head: int) -> Matrix | None:

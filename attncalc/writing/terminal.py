@@ -115,10 +115,8 @@ class _Terminal(parts.DocumentWriter[Text]):
 
     def _dots(self, connections: parts.Connections) -> Iterator[Text]:
         """Yield the two columns of dots to draw lines between."""
-        inputs, outputs = (
-            [self.known(on_a_line(name)) for name in names]
-            for names in (connections.inputs, connections.outputs)
-        )
+        sides = connections.inputs, connections.outputs
+        inputs, outputs = ([self.known(on_a_line(name)) for name in names] for names in sides)
         width = max(cell_len(name) for name in (*inputs, self.say("Inputs")))
         dot, gap = self.known("●"), " " * 24
         heading = padded(self.say("Inputs"), width, left=False)

@@ -271,13 +271,9 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         """Return the connections of one head: sentences, its map and its heatmap."""
         panel = Panel(connections, place, number, self.prefix, tuple(told), self.say)
         name = {"data_weights": connections.weights, "data_head": number or None}
-        return element(
-            "div",
-            *([self._heading(2, self.say(f"Head {number}"))] if number else []),
-            _bullets(told, **name),
-            _beside(_figure(panel, kind) for kind in kinds),
-            class_="head",
-        )
+        title = [self._heading(2, self.say(f"Head {number}"))] if number else []
+        drawn = _beside(_figure(panel, kind) for kind in kinds)
+        return element("div", *title, _bullets(told, **name), drawn, class_="head")
 
     def _drawn(self, connections: parts.Connections) -> list[str]:
         """Return which pictures of these weights the page has room for, and note which not."""

@@ -34,11 +34,8 @@ class Template(NamedTuple):
 def write_playground(templates: Iterable[Template], first: str) -> str:
     """Return the page: templates, and the one that it opens with."""
     problem = json.dumps(_data(templates, first), separators=(",", ":"))
-    scripts = [
-        data_script(problem, "problem"),
-        data_script(json.dumps(f"problem={first}"), "start"),
-        script(PLAYGROUND),
-    ]
+    start = data_script(json.dumps(f"problem={first}"), "start")
+    scripts = [data_script(problem, "problem"), start, script(PLAYGROUND)]
     body = element("div", element("h1", TITLE), element("p", "This page needs JavaScript."),
                    id="playground")  # fmt: skip
     look = style("attncalc.writing.live", "playground.css")

@@ -296,10 +296,9 @@ def _hatch(axes: Axes, cells: Cells, palette: Palette) -> None:
         corners = np.argwhere(cells.hidden)[:, ::-1] - 0.5
         square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
         look: dict[str, Any] = {"facecolor": "none", "edgecolor": palette.rule, "linewidth": 0}
-        axes.add_collection(
-            PolyCollection(corners[:, np.newaxis] + square, hatch=HATCH, zorder=2, **look),
-            autolim=False,
-        )
+        cells_of_mask = corners[:, np.newaxis] + square
+        stripes = PolyCollection(cells_of_mask, hatch=HATCH, zorder=2, **look)
+        axes.add_collection(stripes, autolim=False)
         return
     dots = _in_dots(cells.hidden.astype(float)) >= 0.5
     i, j = np.indices(dots.shape)

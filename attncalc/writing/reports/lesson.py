@@ -78,12 +78,8 @@ def _sentences(read: Read) -> Iterator[str]:
 def lessons_as_json(read: Sequence[Read]) -> str:
     """Return the same as JSON."""
     lessons = [
-        {
-            "lesson": each.place,
-            "error": each.error or None,
-            "findings": [_values(one) for one in each.findings],
-        }
-        for each in read
+        {"lesson": one.place, "error": one.error or None, "findings": [*map(_values, one.findings)]}
+        for one in read
     ]
     return in_json({"lessons": lessons}, indent=2) + "\n"
 

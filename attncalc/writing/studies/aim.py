@@ -23,11 +23,8 @@ LEAST = 1e-13
 def document(aim: Aim, *, full: bool = False) -> Document:
     """Return the document of a designed query."""
     aimed_for = f"aimed for: {on_a_line(aim.target.text)}", f"β = {value_text(aim.beta)}"
-    parts: tuple[Part, ...] = (
-        Facts((*aimed_for, *conventions(aim.problem))),
-        Bullets(tuple(_said(aim))),
-        *_sheets(aim, full=full),
-    )
+    facts, bullets = Facts((*aimed_for, *conventions(aim.problem))), Bullets(tuple(_said(aim)))
+    parts: tuple[Part, ...] = (facts, bullets, *_sheets(aim, full=full))
     left_out = f"c is the value before {' and '.join(aim.left_out)}, which aim leaves out"
     notes = (*([left_out] if aim.left_out else []), OF_MEASURES)
     return Document(heading(aim.problem), parts, notes)

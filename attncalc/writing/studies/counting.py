@@ -40,11 +40,8 @@ def document(counted: Counted, *, full: bool = False) -> Document:
         f"Bytes of the attention weights: {found['attention_matrix']['formula']}.",
         f"Bytes of activations (results of all steps): {found['activations']['formula']}.",
     )
-    shown: tuple[Part, ...] = (
-        Facts(sizes),
-        Bullets(tuple(filter(None, said))),
-        *_sheets(found, full=full),
-    )
+    bullets = Bullets(tuple(filter(None, said)))
+    shown: tuple[Part, ...] = (Facts(sizes), bullets, *_sheets(found, full=full))
     return Document("Counts", shown, _NOTES[: 1 + bool(work["masked"])])
 
 

@@ -177,13 +177,13 @@ def _step_in_json(made: Generation, number: int, step: Step) -> dict[str, Any]:
 
 
 def _candidate(made: Generation, each: Candidate) -> dict[str, Any]:
-    found = {
+    found: dict[str, Any] = {
         "token": each.token,
         "text": made.names[each.token],
         "logit": each.logit,
-        "probability": each.probability,
-        "log_probability": ln(each) if each.probability else None,
     }
+    found["probability"] = each.probability
+    found["log_probability"] = ln(each) if each.probability else None
     if made.settings.is_drawn:
         return {**found, "drawn_with": each.share, "sum": each.cumulative}
     if made.settings.beams > 1:
