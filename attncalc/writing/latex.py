@@ -6,6 +6,7 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 from attncalc.base.latex_text import CJK, LETTERS, in_latex
 from attncalc.base.text import capital
@@ -151,10 +152,8 @@ class _Latex(parts.DocumentWriter[str]):
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield from self.heading(self.say("Given"))
-        blocks = (
-            block for grid in given.shown for block in matrix_blocks(grid, self.room, self.say)
-        )
-        yield from displayed(list(side_by_side(blocks, self.room)))
+        each = (matrix_blocks(grid, self.room, self.say) for grid in given.shown)
+        yield from displayed(list(side_by_side(chain.from_iterable(each), self.room)))
 
     def section(self, section: parts.Section) -> Iterator[str]:
         name, title = name_in_tex(section.step.name), in_latex(capital(section.said))
@@ -214,11 +213,8 @@ class _Latex(parts.DocumentWriter[str]):
             yield r"\end{align*}\par}"
 
     def legend(self, legend: parts.Legend) -> Iterator[str]:
-        keys = (
-            f"{in_latex(self.say(KEYS.get(key, key)))} {in_latex(means)}"
-            for key, means in legend.entries
-        )
-        yield rf"\noindent {'; '.join(keys)}.\par"
+        keys = (f"{self.say(KEYS.get(key, key))} {means}" for key, means in legend.entries)
+        yield rf"\noindent {'; '.join(map(in_latex, keys))}.\par"
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
         title = rf"\subsection*{{{in_latex(self.say(connections.title))}}}"

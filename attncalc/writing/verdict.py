@@ -291,12 +291,9 @@ def _later_mistakes(marking: Marking) -> Iterator[str]:
             own = ", also from your own earlier values" if is_own else ""
             wrong = marks.count(Status.WRONG)
             entries = "an entry is" if wrong == 1 else f"{wrong} entries are"
-            named = entry_named(marking, marks, place)
-            found, expected = _distinguished(marking, marks, place)
-            yield (
-                f"In {name} {entries} wrong{own}: {named.name} is {expected}, not {found} "
-                f"({named.where})."
-            )
+            entry, where = entry_named(marking, marks, place)
+            found, right = _distinguished(marking, marks, place)
+            yield f"In {name} {entries} wrong{own}: {entry} is {right}, not {found} ({where})."
             yield from _why(marking, marks)
             break
 

@@ -26,7 +26,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, count, product
+from itertools import count, product
 from typing import NamedTuple
 
 from attncalc.base.text import capital
@@ -232,11 +232,10 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         )
 
     def _of_section(self, section: parts.Section) -> Iterator[Html]:
-        tables = (
-            matrix_table(grid, self._caption(grid), self.prefix, say=self.say)
-            for grid in section.shown
-        )
-        yield _beside(chain(() if section.is_marked else [_equation(section, self.say)], tables))
+        equation = [] if section.is_marked else [_equation(section, self.say)]
+        captioned = ((grid, self._caption(grid)) for grid in section.shown)
+        tables = (matrix_table(*each, self.prefix, say=self.say) for each in captioned)
+        yield _beside([*equation, *tables])
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
         for text in (*footnote(section, self.say), *section.remarks):

@@ -278,10 +278,9 @@ def draw_legend(
     **where: Any,
 ) -> None:
     """Write the legend of lines of these ranks on an axes, in one row or several."""
-    ranks = [palette.ranks[number] for number in numbers]
     handles = [
         Line2D([], [], lw=linewidth, label=rank.label, color=rank.color, ls=rank.linestyle)
-        for rank in ranks
+        for rank in (palette.ranks[number] for number in numbers)
     ]
     columns = len(handles) if rows == 1 else 1
     look: dict[str, Any] = {"frameon": False, "borderpad": 0, "handlelength": 4}

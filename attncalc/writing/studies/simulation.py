@@ -113,10 +113,7 @@ def _directions(simulation: Simulation) -> Iterator[str]:
 def _ratios(simulations: Sequence[Simulation], *, full: bool) -> Sheet:
     ratios = variance_ratios(simulations)
     columns = [f"1 over {number}" for number in range(2, len(simulations) + 1)]
-    rows = [
-        ["-" if each is None else significant(each, 4) for each in of_one]
-        for of_one in ratios.values()
-    ]
+    rows = [["-" if x is None else significant(x, 4) for x in row] for row in ratios.values()]
     return filled("Ratios of the variances", ratios, columns, rows, full=full)
 
 
@@ -149,10 +146,8 @@ def as_json(simulations: Sequence[Simulation]) -> str:
         {"problem": heading(each.problem), **content}
         for each, content in zip(simulations, contents, strict=True)
     ]
-    ratios = [
-        {"name": name, "ratios": list(ratios)}
-        for name, ratios in variance_ratios(simulations).items()
-    ]
+    found = variance_ratios(simulations).items()
+    ratios = [{"name": name, "ratios": list(of_one)} for name, of_one in found]
     return in_json({"problems": problems, "variance_ratios": ratios})
 
 

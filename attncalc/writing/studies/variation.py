@@ -94,10 +94,8 @@ def _sheets(variation: Variation, *, full: bool) -> Iterator[Sheet]:
 def _changeover_bullets(variation: Variation, *, full: bool) -> Iterator[Bullets]:
     if not variation.is_sought:
         return
-    texts = [
-        changeover_text(variation.problem, variation.changes[0], each)
-        for each in variation.changeovers
-    ]
+    problem, change = variation.problem, variation.changes[0]
+    texts = [changeover_text(problem, change, each) for each in variation.changeovers]
     places = kept(len(texts), full=full, most=MOST_LISTED)
     listed = [f"… {len(texts) - MOST_LISTED} more" if i is None else texts[i] for i in places]
     yield Bullets(tuple(listed) or ("No output changes which input it attends to most.",))
@@ -198,10 +196,8 @@ def as_csv(variation: Variation) -> str:
     headings = [each.about for each in variation.changes] + [
         each.name for each in variation.watched
     ]
-    rows = (
-        [*map(value_text, point), *texts]
-        for point, texts in zip(variation.points, variation.digits, strict=True)
-    )
+    both = zip(variation.points, variation.digits, strict=True)
+    rows = ([*map(value_text, point), *texts] for point, texts in both)
     return in_rows([headings, *rows])
 
 
