@@ -6,7 +6,6 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 
 from attncalc.base.latex_text import CJK, LETTERS, in_latex
 from attncalc.base.text import capital
@@ -152,8 +151,11 @@ class _Latex(parts.DocumentWriter[str]):
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield from self.heading(self.say("Given"))
-        each = (matrix_blocks(grid, self.room, self.say) for grid in given.shown)
-        yield from displayed(list(side_by_side(chain.from_iterable(each), self.room)))
+        yield from displayed(list(side_by_side(self._blocks(given.shown), self.room)))
+
+    def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[MatrixBlock]:
+        for grid in grids:
+            yield from matrix_blocks(grid, self.room, self.say)
 
     def section(self, section: parts.Section) -> Iterator[str]:
         name, title = name_in_tex(section.step.name), in_latex(capital(section.said))
@@ -172,8 +174,7 @@ class _Latex(parts.DocumentWriter[str]):
 
         On a worksheet, a matrix that leaves enough of the line has the room for work beside it.
         """
-        room = self.room
-        blocks = [block for grid in section.shown for block in matrix_blocks(grid, room, self.say)]
+        room, blocks = self.room, list(self._blocks(section.shown))
         if section.is_marked:
             yield from displayed(list(side_by_side(blocks, room)))
         elif section.has_room:

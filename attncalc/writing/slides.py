@@ -195,11 +195,8 @@ def picture_of(slide: Slide, number: int, of: int) -> Html:
 
 def _written(lines: Sequence[str], x: float, y: float, longest: int) -> Iterator[Html]:
     """Yield lines, broken where they are too long."""
-    broken = [
-        part
-        for line in lines
-        for part in textwrap.wrap(line, longest, subsequent_indent="   ") or [""]
-    ]
+    wrapped = (textwrap.wrap(line, longest, subsequent_indent="   ") or [""] for line in lines)
+    broken = [part for parts in wrapped for part in parts]
     if len(broken) > MOST_LINES:
         broken = [*broken[: MOST_LINES - 2], "…", broken[-1]]
     for place, line in enumerate(broken):
@@ -230,10 +227,8 @@ def _matrix(slide: Slide, grid: Grid, is_result: bool) -> tuple[Html, float, flo
     beside = ["" if i is None else grid.rows[i] for i in rows]
     above = ["" if j is None else grid.columns[j] for j in columns]
     left = LETTER * max(map(len, beside)) + PADDING / 2
-    widths = [
-        LETTER * max(len(above[k]), *(len(row[k]) for row in texts)) + PADDING
-        for k in range(len(columns))
-    ]
+    by_column = zip(above, *texts, strict=True)
+    widths = [LETTER * max(map(len, column)) + PADDING for column in by_column]
     starts = [left, *accumulate(widths, initial=left)][1:]
     found = [element("text", ("→ " if is_result else "") + grid.called, x=0, y=14, class_="name")]
     for title, x, width in zip(above, starts, widths, strict=False):

@@ -116,20 +116,18 @@ class _Paper(parts.DocumentWriter[Line]):
 
     def given(self, given: parts.Given) -> Iterator[Line]:
         yield from self.heading(self.say("Given"))
-        blocks = (
-            b for grid in given.shown for b in matrix_blocks(grid, self.formulas, ROOM, self.say)
-        )
-        yield from self._side_by_side(blocks)
+        yield from self._side_by_side(self._blocks(given.shown))
+
+    def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[Block]:
+        for grid in grids:
+            yield from matrix_blocks(grid, self.formulas, ROOM, self.say)
 
     def section(self, section: parts.Section) -> Iterator[Line]:
         name = self.formulas.name(section.step.name)
         title = list(self.ink.wrapped(f": {section.said}", ROOM - name.width, HEADING))
         yield Line(beside([name, title[0]]), 14.0, stays=True)
         yield from (Line(line, 2.0, stays=True) for line in title[1:])
-        blocks = [
-            b for grid in section.shown for b in matrix_blocks(grid, self.formulas, ROOM, self.say)
-        ]
-        yield from self._result(section, blocks)
+        yield from self._result(section, list(self._blocks(section.shown)))
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
         for text in (*footnote(section, self.say), *section.remarks):
@@ -257,9 +255,8 @@ class _Paper(parts.DocumentWriter[Line]):
             yield from self._said(self.say(said), SMALL)
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[Line]:
-        yield from self._said(
-            self.say(f"Score: {verdict.score} ({verdict.share})"), Look(bold=True)
-        )
+        score = self.say(f"Score: {verdict.score} ({verdict.share})")
+        yield from self._said(score, Look(bold=True))
         yield from self.listed(verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[Line]:

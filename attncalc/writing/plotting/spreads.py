@@ -63,10 +63,8 @@ def draw(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
     """Draw a histogram for each problem and below it, where outputs are in a plane, their cloud."""
     palette = palette_of(look)
     shared = _shared(simulations)
-    columns = [
-        _column(place, each, shared, palette, len(simulations) > 1)
-        for place, each in enumerate(simulations)
-    ]
+    several = len(simulations) > 1
+    columns = [_column(*each, shared, palette, several) for each in enumerate(simulations)]
     footnote = " · ".join((*said_of(simulations), *_ratios(simulations)))
     problems = [each.problem for each in simulations]
     names = (name for each in problems for name in (heading(each), *each.keys, *each.queries))

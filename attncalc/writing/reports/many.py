@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import chain, count
 from pathlib import Path
 from statistics import mean, median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attncalc.base.text import amount, as_key, for_any_system, harmless_cell, in_json, on_a_line
 from attncalc.grading.credit import score, shares_of
@@ -95,13 +95,12 @@ def csv_line(cells: Iterable[str]) -> str:
 
 def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
     """Return all markings, and the summary, as one JSON object."""
-    listed = [
-        {"answer": each.place, "error": each.error}
-        if each.marking is None
-        else as_values(each.marking, extent)
-        for each in answers
-    ]
-    content = {"answers": listed, "summary": list(summary(answers))}
+
+    def values(each: Marked) -> dict[str, Any]:
+        error = {"answer": each.place, "error": each.error}
+        return error if each.marking is None else as_values(each.marking, extent)
+
+    content = {"answers": [*map(values, answers)], "summary": list(summary(answers))}
     return in_json(content, indent=2) + "\n"
 
 
