@@ -1,5 +1,7 @@
 """How expressions are written: one method for each kind of expression, one class for each form."""
 
+from typing import Any
+
 from attncalc.equations import expressions as node
 
 OPEN = node.Sum | node.Negative | node.Over | node.Where
@@ -66,13 +68,8 @@ class PlainText(MathWriter):
 
     def product(self, product: node.Product) -> str:
         """Return 2·3, S × 1/3 or X W_Q."""
-        between = _BETWEEN[product.sign]
-        return between.join(
-            f"({self.write(factor)})"
-            if isinstance(factor, OPEN | node.Quotient)
-            else self.write(factor)
-            for factor in product.factors
-        )
+        factors = (self._enclosed(each, OPEN | node.Quotient) for each in product.factors)
+        return _BETWEEN[product.sign].join(factors)
 
     def quotient(self, quotient: node.Quotient) -> str:
         """Return x / y."""
@@ -125,9 +122,12 @@ class PlainText(MathWriter):
 
     def _bracketed(self, expression: node.Expression) -> str:
         is_power = isinstance(expression, node.Number) and expression.tens
-        is_compound = isinstance(expression, COMPOUND | node.Quotient | node.Ratio)
+        compound = COMPOUND | node.Quotient | node.Ratio
+        return self._enclosed(expression, node.Number if is_power else compound)
+
+    def _enclosed(self, expression: node.Expression, kinds: Any) -> str:
         written = self.write(expression)
-        return f"({written})" if is_compound or is_power else written
+        return f"({written})" if isinstance(expression, kinds) else written
 
 
 def has_brackets(over: node.Over) -> bool:

@@ -204,10 +204,8 @@ def _how_many(marking: Marking, marks: StepMarks) -> Iterator[str]:
         said = f"{off.differ} of {off.entries} entries of {name} {are} outside the tolerance"
         if off.worst is not None:
             worst = entry_named(marking, marks, off.worst).name
-            said += (
-                f"; the worst is {worst}. The largest error is {off.absolute:.3g}, "
-                f"the largest relative error {off.relative:.3g}"
-            )
+            said += f"; the worst is {worst}. The largest error is {off.absolute:.3g}, "
+            said += f"the largest relative error {off.relative:.3g}"
         yield said + "."
         yield from _in_one_head(marking, marks)
     elif wrong == 1:
@@ -320,11 +318,10 @@ def _matches(marking: Marking) -> Iterator[str]:
 
 
 def _precision(marking: Marking) -> Iterator[str]:
-    counts = [marks.count(Status.PRECISION) for marks in marking.steps]
-    total = sum(counts)
+    total = sum(marks.count(Status.PRECISION) for marks in marking.steps)
     if not total:
         return
-    marks = next(each for each, count in zip(marking.steps, counts, strict=True) if count)
+    marks = next(each for each in marking.steps if each.count(Status.PRECISION))
     place = next(marks.places(Status.PRECISION))
     named, text = entry_named(marking, marks, place), found_text(marks, place)
     count = "1 entry has" if total == 1 else f"{total} entries have"
@@ -429,16 +426,11 @@ def _unanswered(marking: Marking) -> Iterator[str]:
         maybe = _where_unread(marking)
         yield f"{_names(missing)} may be in {maybe}." if maybe else f"Not found: {_names(missing)}."
     for status, words in ((Status.BLANK, "blank"), (Status.UNREADABLE, "not readable as a number")):
-        counts = [
-            (marks.count(status), marks.step.name)
-            for marks in marking.steps
-            if marks.written is not None and marks.count(status)
-        ]
-        total = sum(count for count, _ in counts)
-        if counts:
-            names = of_each([name for _, name in counts])
+        written = (marks for marks in marking.steps if marks.written is not None)
+        counts = {marks.step.name: n for marks in written if (n := marks.count(status))}
+        if total := sum(counts.values()):
             entries = "1 entry is" if total == 1 else f"{total} entries are"
-            yield f"{entries} {words}, in {names}."
+            yield f"{entries} {words}, in {of_each([*counts])}."
     if marking.not_asked:
         names = of_each(list(marking.not_asked))
         yield f"{names}: this problem has no such step, so it is not marked."

@@ -95,11 +95,9 @@ def _lines(variation: Variation, palette: Palette) -> figure.Mosaic:
         return figure.panel_of(f"lines {number}", *tracks, partial(panel, groups[number]))
 
     across = 1 if len(groups) < FEW else MOST_ACROSS
-    rows = range(0, min(len(groups), MOST_PANELS), across)
-    parts = [
-        reduce(figure.beside, map(part, range(row, min(row + across, len(groups))))) for row in rows
-    ]
-    return reduce(figure.below, parts)
+    starts = range(0, min(len(groups), MOST_PANELS), across)
+    rows = (range(start, min(start + across, len(groups))) for start in starts)
+    return reduce(figure.below, (reduce(figure.beside, map(part, row)) for row in rows))
 
 
 def _groups(watched: Sequence[Watched]) -> list[list[int]]:
@@ -262,9 +260,8 @@ def _grids(variation: Variation, palette: Palette) -> figure.Mosaic:
     """Return a heatmap for each watched value, those of weights on one scale."""
     count = min(len(variation.watched), MOST_GRIDS)
     panels = [_grid(variation, place, palette) for place in range(count)]
-    rows = [
-        reduce(figure.beside, panels[i : i + MOST_IN_A_ROW]) for i in range(0, count, MOST_IN_A_ROW)
-    ]
+    starts = range(0, count, MOST_IN_A_ROW)
+    rows = (reduce(figure.beside, panels[i : i + MOST_IN_A_ROW]) for i in starts)
     mosaic = reduce(figure.below, rows)
     left_out = len(variation.watched) - count
     if not left_out:
