@@ -329,11 +329,9 @@ def test_a_worksheet_has_a_panel_for_each_head_a_size_and_a_dark_paper() -> None
     figure = draw_blank(problem, Look())
     assert [axes.get_title() for axes in panels(figure, "map")] == ["head 1", "head 2"]
     assert all(len(dots(axes, "inputs")) == problem.m for axes in panels(figure, "map"))
-    picture = render_blank(problem, "png", dark=True, size="10x6")
-    assert inches_of_png(picture.content) == (10, 6)
-    assert picture.content != render_blank(problem, "png", size="10x6").content
-    with pytest.raises(InputError, match="size takes inches"):
-        render_blank(problem, "png", size="wide")
+    dark = draw_blank(problem, Look(dark=True, size=(10, 6))).content("png")
+    assert inches_of_png(dark) == (10, 6)
+    assert dark != draw_blank(problem, Look(size=(10, 6))).content("png")
 
 
 @pytest.mark.slow

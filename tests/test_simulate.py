@@ -21,7 +21,7 @@ from attncalc.solving.solution import solve
 from attncalc.studies.draws import Normal, root_of
 from attncalc.studies.simulate import Simulation, simulate, variance_ratios
 from attncalc.writing.plotting.look import Look
-from attncalc.writing.plotting.spreads import draw_simulations
+from attncalc.writing.plotting.spreads import draw as draw_simulations
 
 AVERAGE = str(BUNDLED / "average.json")
 BETA = 2

@@ -465,7 +465,7 @@ def test_every_form_is_written(attncalc: Command, tmp_path: Path) -> None:
 def test_a_picture_names_its_lines_and_marks_where_first_places_change(
     attncalc: Command, tmp_path: Path
 ) -> None:
-    from attncalc.writing.plotting.curves import draw_variation
+    from attncalc.writing.plotting.curves import draw as draw_variation
     from attncalc.writing.plotting.look import Look
 
     problem = read_problem(AVERAGE)

@@ -27,7 +27,7 @@ from attncalc.solving.solution import solved
 from attncalc.studies.layers import MOST_PROBABLE, Comparison, Effect, Pair, Tail, Walk, chosen
 from attncalc.studies.layers import lens as logit_lens
 from attncalc.studies.layers import rollout as attention_rollout
-from attncalc.writing.studies.forms import forms_of
+from attncalc.writing.studies.forms import figure_of, forms_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -312,10 +312,9 @@ class Layers(Displayed):
 
     def plot(self, *, dark: bool = False, size: Any = None) -> "Figure":
         """Draw the weights of all heads of all layers as a grid with one scale."""
-        from attncalc.writing.plotting.head_grid import draw_heads
         from attncalc.writing.plotting.look import Look, read_size
 
-        return draw_heads(self.walk, Look(dark=dark, size=read_size(size)))
+        return figure_of(self.walk, Look(dark=dark, size=read_size(size)))
 
 
 class Change(NamedTuple):

@@ -11,12 +11,10 @@ from attncalc.base.errors import InputError
 from attncalc.base.typed import NotANumber, read_number
 from attncalc.problem.problem import Problem
 from attncalc.studies import aim as aiming
-from attncalc.studies import generate as generating
 from attncalc.studies import simulate as simulating
 from attncalc.studies import train as training
 from attncalc.studies import vary as varying
-from attncalc.studies.layers import Comparison, Lens, Rollout
-from attncalc.writing.studies.forms import forms_of
+from attncalc.writing.studies.forms import figure_of, forms_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,22 +83,9 @@ class Study(Displayed):
         InputError
             If the size is too small.
         """
-        from attncalc.writing.plotting.curves import draw_variation
-        from attncalc.writing.plotting.head_grid import draw_cells
         from attncalc.writing.plotting.look import Look, read_size
-        from attncalc.writing.plotting.spreads import draw_simulations
-        from attncalc.writing.plotting.tree import draw_generation
 
-        look = Look(dark=dark, size=read_size(size))
-        if isinstance(self.found, varying.Variation):
-            return draw_variation(self.found, look)
-        if isinstance(self.found, aiming.Aim | training.Training):
-            return draw_variation(self.found.curve, look)
-        if isinstance(self.found, generating.Generation):
-            return draw_generation(self.found, look)
-        if isinstance(self.found, Lens | Rollout | Comparison):
-            return draw_cells(self.found, look)
-        return draw_simulations(self.found, look)
+        return figure_of(self.found, Look(dark=dark, size=read_size(size)))
 
     def _as_document(self) -> "Document":
         return forms_of(self.found, full=False).document()

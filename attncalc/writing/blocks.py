@@ -1,6 +1,8 @@
 """Wide matrices in blocks of columns that fit a line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+from attncalc.writing.document import Grid
 
 
 def blocks_of(
@@ -21,6 +23,27 @@ def blocks_of(
             start, used = place, 0.0
         used += width + between
     yield start, len(widths)
+
+
+def parts_of(
+    grid: Grid, widths: Sequence[float], room: float, between: float, most: int,
+    say: Callable[[str], str],
+) -> Iterator[tuple[slice, slice, list[str]]]:  # fmt: skip
+    """Yield the rows and columns of each part of a matrix, and which they are if not all.
+
+    widths, room, between: as in `blocks_of`.
+    most: the number of rows of a part.
+    say: returns a text in the language of the document.
+    """
+    rows, columns = grid.row_places, grid.column_places
+    across = list(blocks_of(widths, room, between))
+    down = list(blocks_of([1] * len(rows), most, 0))
+    for top, bottom in down:
+        for left, right in across:
+            said = [caption("row", rows[top:bottom], len(grid.rows))] if len(down) > 1 else []
+            if len(across) > 1:
+                said.append(caption("column", columns[left:right], len(grid.columns)))
+            yield slice(top, bottom), slice(left, right), [*map(say, said)]
 
 
 def caption(kind: str, places: Sequence[int | None], of: int) -> str:

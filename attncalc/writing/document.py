@@ -86,6 +86,11 @@ class Grid(NamedTuple):
         """Its name, and which of several it is."""
         return f"{self.name}, {self.which}" if self.head else self.name
 
+    def entry(self, row: int, column: int) -> Indexed:
+        """Return the name of an entry, whose row and column are from 0."""
+        head = (self.head,) if self.head else ()
+        return Indexed(self.name, (*head, row + 1, column + 1))
+
     @property
     def tokens(self) -> tuple[bool, bool]:
         """Whether rows, and whether columns, have names that are more than numbers."""
@@ -117,11 +122,10 @@ class Grid(NamedTuple):
 
     def hidden(self) -> Iterator[tuple[Indexed, Number]]:
         """Yield the entries that are shown as 0.00 and are not 0."""
-        head = (self.head,) if self.head else ()
         for i, row in zip(self.row_places, self.cells(), strict=True):
             for j, cell in zip(self.column_places, row, strict=True):
                 if i is not None and j is not None and cell and cell.hidden:
-                    yield Indexed(self.name, (*head, i + 1, j + 1)), cell.hidden
+                    yield self.entry(i, j), cell.hidden
 
 
 class LazySentences(Sequence[str]):
@@ -251,14 +255,14 @@ class Connections(NamedTuple):
         return "What each output attends to" + (f": {self.of}" if self.of else "")
 
     @property
-    def shown(self) -> Iterator[tuple[int, list[str]]]:
-        """For each head the sentences that are shown, of very many without the middle."""
+    def shown(self) -> Iterator[tuple[int, int, list[str]]]:
+        """Each shown head: its index, its number, and its sentences, without the middle of many."""
         for index in kept(len(self.heads), full=self.full, most=MOST_HEADS):
             if index is None:
                 continue  # the notes report it
             head, texts = self.heads[index]
             places = kept(len(texts), full=self.full, most=MOST_SENTENCES)
-            yield head, [LEFT_OUT if place is None else texts[place] for place in places]
+            yield index, head, [LEFT_OUT if place is None else texts[place] for place in places]
 
 
 class Patterns(NamedTuple):
@@ -310,6 +314,20 @@ class Sheet(NamedTuple):
     title: str
     grid: Grid
 
+    @property
+    def grids(self) -> tuple[Grid]:
+        """Its numbers, as of other parts."""
+        return (self.grid,)
+
+    @property
+    def shown(self) -> list[Grid]:
+        """Its numbers, which have no heads."""
+        return [self.grid]
+
+
+WITH_GRIDS = Given | Section | Sheet
+"""The parts that have `grids`, of which some are `shown`."""
+
 
 class Scan(NamedTuple):
     """A page of an answer as a picture (PNG), and the text that was recognized on it."""
@@ -324,21 +342,8 @@ class Appendix(NamedTuple):
     documents: "tuple[Document, ...]"
 
 
-Part = (
-    Field
-    | Facts
-    | Bullets
-    | Given
-    | Section
-    | Connections
-    | Patterns
-    | Verdict
-    | Legend
-    | Table
-    | Sheet
-    | Scan
-    | Appendix
-)
+_OF_TEXTS = Field | Facts | Bullets | Patterns | Verdict | Legend | Table
+Part = WITH_GRIDS | _OF_TEXTS | Connections | Scan | Appendix
 
 
 @dataclass(frozen=True)
@@ -359,18 +364,16 @@ class Document:
     @property
     def left_out(self) -> str:
         """The names of the matrices that are not shown completely."""
-        with_grids = (part for part in self.parts if isinstance(part, Given | Section))
+        with_grids = (part for part in self.parts if isinstance(part, WITH_GRIDS))
         grids = [grid for part in with_grids for grid in part.shown]
-        grids += [part.grid for part in self.parts if isinstance(part, Sheet)]
         return ", ".join(dict.fromkeys(grid.name for grid in grids if grid.is_cut))
 
     @property
     def heads_left_out(self) -> Iterator[str]:
         """Which heads of which matrices are not shown."""
-        with_grids = (part for part in self.parts if isinstance(part, Given | Section))
-        grids = groupby(
-            (grid for part in with_grids for grid in part.grids), lambda each: each.name
-        )
+        with_grids = (part for part in self.parts if isinstance(part, WITH_GRIDS))
+        found = (grid for part in with_grids for grid in part.grids)
+        grids = groupby(found, lambda each: each.name)
         counts = [(name, len(heads)) for name, each in grids if _cuts(heads := tuple(each))]
         half = MOST_HEADS // 2
         for count in dict.fromkeys(count for _, count in counts):

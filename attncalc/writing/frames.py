@@ -95,13 +95,11 @@ def fitting(
     names: Sequence[str], shown: list[int | None], longest: int, screen: Screen
 ) -> list[str]:
     """Return the names that are shown, long ones cut, and still distinct."""
-    return shown_names(
-        names,
-        shown,
-        longest,
-        lambda name: within(screen.encoding, on_a_line(name)),
-        (screen.ellipsis, screen.ellipsis),
-    )
+
+    def known(name: str) -> str:
+        return within(screen.encoding, on_a_line(name))
+
+    return shown_names(names, shown, longest, known, (screen.ellipsis, screen.ellipsis))
 
 
 def _aligned(grid: list[list[Styled]]) -> list[list[Styled]]:

@@ -121,14 +121,11 @@ def _cjk_fonts(text: str) -> str:
 
 def _body(document: parts.Document, picture: str | None, room: float) -> str:
     written = _Latex(picture, room).document(in_language(document))
-    lines = [*_HEAD, *written, r"\endgroup"]
-    whole = "\n".join(lines) + "\n"
+    whole = "\n".join([*_HEAD, *written, r"\endgroup", ""])
     return formulas_in_language(whole, document.language, form=in_latex)
 
 
 class _Latex(parts.DocumentWriter[str]):
-    """Yields lines of LaTeX."""
-
     hint = ""
 
     def __init__(self, picture: str | None, room: float) -> None:
@@ -154,10 +151,11 @@ class _Latex(parts.DocumentWriter[str]):
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield from self.heading(self.say("Given"))
-        blocks = (
-            block for grid in given.shown for block in matrix_blocks(grid, self.room, self.say)
-        )
-        yield from displayed(list(side_by_side(blocks, self.room)))
+        yield from displayed(list(side_by_side(self._blocks(given.shown), self.room)))
+
+    def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[MatrixBlock]:
+        for grid in grids:
+            yield from matrix_blocks(grid, self.room, self.say)
 
     def section(self, section: parts.Section) -> Iterator[str]:
         name, title = name_in_tex(section.step.name), in_latex(capital(section.said))
@@ -176,8 +174,7 @@ class _Latex(parts.DocumentWriter[str]):
 
         On a worksheet, a matrix that leaves enough of the line has the room for work beside it.
         """
-        room = self.room
-        blocks = [block for grid in section.shown for block in matrix_blocks(grid, room, self.say)]
+        room, blocks = self.room, list(self._blocks(section.shown))
         if section.is_marked:
             yield from displayed(list(side_by_side(blocks, room)))
         elif section.has_room:
@@ -217,11 +214,8 @@ class _Latex(parts.DocumentWriter[str]):
             yield r"\end{align*}\par}"
 
     def legend(self, legend: parts.Legend) -> Iterator[str]:
-        keys = (
-            f"{in_latex(self.say(KEYS.get(key, key)))} {in_latex(means)}"
-            for key, means in legend.entries
-        )
-        yield rf"\noindent {'; '.join(keys)}.\par"
+        keys = (f"{self.say(KEYS.get(key, key))} {means}" for key, means in legend.entries)
+        yield rf"\noindent {'; '.join(map(in_latex, keys))}.\par"
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
         title = rf"\subsection*{{{in_latex(self.say(connections.title))}}}"
@@ -233,7 +227,7 @@ class _Latex(parts.DocumentWriter[str]):
             yield from others
             return
         yield title
-        for head, sentences in connections.shown:
+        for _, head, sentences in connections.shown:
             if head:
                 yield rf"\noindent\textbf{{{in_latex(self.say(f'Head {head}'))}}}\par"
             yield from map(_said, sentences)
@@ -284,5 +278,4 @@ def _empty_map(dots: parts.Connections, head: str, say: Callable[[str], str]) ->
 
 
 def _said(text: str) -> str:
-    """Return a text as a paragraph: a sentence."""
     return rf"\noindent {in_latex(sentence(text))}\par"

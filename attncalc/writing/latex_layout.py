@@ -9,7 +9,7 @@ from typing import NamedTuple
 from attncalc.base.latex_text import LETTER, in_latex
 from attncalc.base.text import capital, shown_names
 from attncalc.solving.work import Derivation
-from attncalc.writing.blocks import blocks_of, caption
+from attncalc.writing.blocks import blocks_of, parts_of
 from attncalc.writing.document import Cell, Grid
 from attncalc.writing.latex_math import TexMath, in_tex, name_in_tex
 
@@ -45,6 +45,8 @@ BETWEEN = 20.0
 _EMPTY_STRUT = r"\rule{0pt}{1.8em}"
 _EMPTY, _EMPTY_WIDTH = rf"{_EMPTY_STRUT}\underline{{\hspace{{3em}}}}", 30.0
 _DOTS = r"\cdots", r"\vdots"
+_BESIDE = "\n\\qquad "
+"""The space between two equations on a line."""
 _STRUT = r"\vphantom{\tfrac{1}{2}}"
 """Keeps the names of rows as far apart as rows with fractions are."""
 LOOKS = {"most": r"\mathbf{%s}", "second": r"\underline{%s}", "wrong": r"\textbf{%s}"}
@@ -119,12 +121,8 @@ def in_columns(lines: Sequence[Derivation], room: float) -> Iterator[str]:
     texts = [in_rows(line, room) for line in lines]
     widths = [math.inf if "\n" in text else set_width(text) + BETWEEN_COLUMNS for text in texts]
     of_row = len(next(iter(by_rows(lines))))
-    beside = max(
-        count
-        for count in range(1, len(lines) + 1)
-        if count == 1
-        or ((of_row % count == 0 or count % of_row == 0) and count * max(widths) <= room)
-    )
+    even = (n for n in range(len(lines), 1, -1) if of_row % n == 0 or n % of_row == 0)
+    beside = next((count for count in even if count * max(widths) <= room), 1)
     for start in range(0, len(texts), beside):
         yield " & ".join(texts[start : start + beside])
 
@@ -180,34 +178,26 @@ def matrix_blocks(
     grid: Grid, room: float, say: Callable[[str], str] = str
 ) -> Iterator[MatrixBlock]:
     """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page."""
-    rows, columns = grid.row_places, grid.column_places
     texts = [
         [_entry(cell) if cell else _DOTS[place is None] for cell in row]
-        for place, row in zip(rows, grid.cells(), strict=True)
+        for place, row in zip(grid.row_places, grid.cells(), strict=True)
     ]
-    names = names_in_latex(grid.rows, rows) if grid.tokens[0] else []
-    titles = names_in_latex(grid.columns, columns) if grid.tokens[1] else []
+    names = names_in_latex(grid.rows, grid.row_places) if grid.tokens[0] else []
+    titles = names_in_latex(grid.columns, grid.column_places) if grid.tokens[1] else []
     heads = titles if max(map(text_width, titles), default=0.0) <= WIDEST_HEAD else []
     name = name_in_tex(grid.name, grid.head)
     beside = set_width(f"{name} =") + BRACKETS + max(map(_name_width, names), default=0.0)
     widths = [max(map(_entry_width, column)) for column in zip(*texts, strict=True)]
     widths = [max(pair) for pair in zip_longest(widths, map(text_width, heads), fillvalue=0.0)]
-    across = list(blocks_of(widths, room - beside, COLUMN_GAP))
     most = MOST_EMPTY_ROWS if _EMPTY in texts[0] else MOST_ROWS
-    for top, bottom in (down := list(blocks_of([1] * len(rows), most, 0))):
-        for left, right in across:
-            said = [say(caption("row", rows[top:bottom], len(grid.rows)))] if len(down) > 1 else []
-            if len(across) > 1:
-                said.append(say(caption("column", columns[left:right], len(grid.columns))))
-            if titles and not heads:
-                said.append(f"columns: {'; '.join(titles[left:right])}")
-            part = [row[left:right] for row in texts[top:bottom]]
-            yield MatrixBlock(
-                name,
-                _bracketed(names[top:bottom], _headed(heads[left:right], part)),
-                beside + sum(widths[left:right]) + COLUMN_GAP * (right - left - 1),
-                ", ".join(said),
-            )
+    for down, across, said in parts_of(grid, widths, room - beside, COLUMN_GAP, most, say):
+        if titles and not heads:
+            said.append(f"columns: {'; '.join(titles[across])}")
+        matrix = _bracketed(
+            names[down], _headed(heads[across], [row[across] for row in texts[down]])
+        )
+        wide = beside + sum(widths[across]) + COLUMN_GAP * (len(widths[across]) - 1)
+        yield MatrixBlock(name, matrix, wide, ", ".join(said))
 
 
 def fits_beside(equation: str, block: MatrixBlock, room: float) -> bool:
@@ -221,7 +211,7 @@ def side_by_side(blocks: Iterable[MatrixBlock], room: float, first: str = "") ->
     used = set_width(first) + BETWEEN if first else 0.0
     for block in blocks:
         if line and (block.caption or used + block.width > room):
-            yield _joined(line)
+            yield _BESIDE.join(line)
             line, used = [], 0.0
         equation = f"{block.name} = {block.matrix}"
         if block.caption:
@@ -231,7 +221,7 @@ def side_by_side(blocks: Iterable[MatrixBlock], room: float, first: str = "") ->
         line.append(equation)
         used += block.width + BETWEEN
     if line:
-        yield _joined(line)
+        yield _BESIDE.join(line)
 
 
 def displayed(lines: Sequence[str], first: str = "") -> Iterator[str]:
@@ -270,10 +260,6 @@ def tabulars(grid: Grid, room: float) -> Iterator[str]:
             begin = rf"\par\noindent\begin{{tabular}}{{l*{{{right - left}}}{{r}}}}"
             end = r"\end{tabular}\par\medskip"
             yield "\n".join([begin, rf"{first} \hline", *lines, end])
-
-
-def _joined(equations: list[str]) -> str:
-    return "\n\\qquad ".join(equations)
 
 
 def _headed(heads: Sequence[str], rows: list[list[str]]) -> tuple[str, list[list[str]]]:

@@ -5,30 +5,13 @@ an underscore. Superscripts come last, as in S_{1,2}^{\mathrm{scaled}}.
 """
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from attncalc.base.latex_text import in_latex
-from attncalc.equations.expressions import (
-    Call,
-    Entrywise,
-    Expression,
-    Indexed,
-    Negative,
-    Number,
-    Over,
-    Power,
-    Product,
-    Quotient,
-    Ratio,
-    Root,
-    Stacked,
-    Sum,
-    Symbol,
-    Transposed,
-    Where,
-)
+from attncalc.equations import expressions as node
 from attncalc.problem.gradients.naming import Gradient, gradient_from
-from attncalc.writing.mathematics import MathWriter
+from attncalc.writing.mathematics import COMPOUND, OPEN, MathWriter, has_brackets
 
 _NAME = re.compile(
     r"((?:\w+\.)*)([A-Za-z]+)([0-9]*)(?:_([A-Za-z][A-Za-z0-9_]*)|_([0-9][A-Za-z0-9_]*))?"
@@ -57,7 +40,7 @@ _FUNCTIONS = {
 }
 
 
-class _Name(NamedTuple):
+class Name(NamedTuple):
     """A name in parts: S_scaled, X1, W_1, gamma_2, or 1.Q of a first layer.
 
     part: its part, such as the 1 of 1.Q.
@@ -73,8 +56,12 @@ class _Name(NamedTuple):
     mark: str = ""
 
     @classmethod
-    def of(cls, name: str) -> "_Name":
-        """Return the parts of any name; one of another kind is a text."""
+    def of(cls, name: str) -> "Name":
+        r"""Return the parts of any name; one of another kind is a text.
+
+        >>> Name.of("gamma_2")
+        Name(part='', letters='\\gamma', number='2', word='', mark='')
+        """
         if name.endswith(_NEW):
             return cls.of(name.removesuffix(_NEW))._replace(mark=_NEW[1:])
         match = _NAME.fullmatch(name)
@@ -98,16 +85,22 @@ class _Name(NamedTuple):
         return rf"\mathrm{{{tex}}}" if is_word else tex
 
     @property
-    def parts(self) -> list[str]:
-        """The layer and the side that it is of, as 2 and self."""
-        return [each for each in self.part.split(".") if each]
+    def scripts(self) -> tuple[str, str]:
+        """What is below the letters, and the word above; of W_Q, b_Q and d_k the word is below."""
+        is_below = self.letters in _SUBSCRIPTED
+        return (self.word if is_below else "") or self.number, "" if is_below else self.word
 
-    def raised(self, word: str, *others: str) -> str:
-        """Return the superscript: a word, its part, its head."""
-        places = [f"[{n}]" if n.isdigit() else rf"\mathrm{{{n}}}" for n in self.parts]
-        words = [rf"\mathrm{{{each}}}" for each in (word, self.mark) if each]
-        above = [*places, *words, *filter(None, others)]
-        return f"^{{{' '.join(above)}}}" if above else ""
+    def above(self, *words: str, head: object = "", upright: Callable[[str], str] = str) -> str:
+        """Return the superscript: its layer and side, words and its mark, its head."""
+        parts = filter(None, self.part.split("."))
+        places = [f"[{each}]" if each.isdigit() else upright(each) for each in parts]
+        said = map(upright, filter(None, (*words, self.mark)))
+        return " ".join([*places, *said, *([f"({head})"] if head else [])])
+
+    def raised(self, word: str, head: object) -> str:
+        """Return the superscript in TeX, of a word and its head; "" without any."""
+        above = self.above(word, head=head, upright=r"\mathrm{{{}}}".format)
+        return f"^{{{above}}}" if above else ""
 
 
 _BETWEEN = {
@@ -141,43 +134,43 @@ _SIGNS = {
 class TexMath(MathWriter):
     r"""TeX: (1 \cdot 0) + (-1 \cdot 1), \frac{e^{8.50}}{e^{8.50} + e^{8.00}}, Q K^{\top}."""
 
-    def number(self, number: Number) -> str:
+    def number(self, number: node.Number) -> str:
         r"""Return 1.50, or 1.76 \times 10^{-6}."""
         text = number.text.replace("∞", r"\infty").replace(",", "{,}")
         return rf"{text} \times 10^{{{number.tens}}}" if number.tens else text
 
-    def ratio(self, ratio: Ratio) -> str:
+    def ratio(self, ratio: node.Ratio) -> str:
         r"""Return \tfrac{5}{2}, or 2\tfrac{1}{2}."""
         sign, whole, top, bottom = ratio.parts
         return rf"{sign}{whole or ''}\tfrac{{{top}}}{{{bottom}}}"
 
-    def symbol(self, symbol: Symbol) -> str:
+    def symbol(self, symbol: node.Symbol) -> str:
         r"""Return W_Q, S^{\mathrm{scaled}} or X_1."""
         if symbol.name in _LETTERS:
             return _LETTERS[symbol.name]
         return name_in_tex(symbol.name)
 
-    def indexed(self, entry: Indexed) -> str:
+    def indexed(self, entry: node.Indexed) -> str:
         r"""Return A_{3,1}, S_{3,1}^{\mathrm{scaled}}, or A_{3,1}^{(2)} for the second head."""
         if (gradient := gradient_from(entry.name)) is not None:
             of = self.indexed(entry._replace(name=gradient.of))
             # on a line, for fractions in many lines would be too close to one another
             return _gradient_in_tex(gradient, rf"\partial L / \partial {of}")
-        name = _Name.of(entry.name)
+        name = Name.of(entry.name)
         places = [_index(str(each)) for each in entry.place]
         index = f"{name.number};" if name.number else ""
-        above = name.raised(name.word, *(f"({each})" for each in places[:-2]))
+        above = name.raised(name.word, "".join(places[:-2]))
         return name.upright(f"{name.letters}_{{{index}{','.join(places[-2:])}}}{above}")
 
-    def negative(self, negative: Negative) -> str:
+    def negative(self, negative: node.Negative) -> str:
         """Return -x."""
         written = self.write(negative.term)
         return f"-({written})" if written[0] == "-" else f"-{self._bracketed(negative.term)}"
 
-    def product(self, product: Product) -> str:
+    def product(self, product: node.Product) -> str:
         r"""Return 2 \cdot 3, S \times 1 or X W_Q."""
         first, *rest = (
-            self._bracketed(factor) if isinstance(factor, Negative) else self._factor(factor)
+            self._bracketed(factor) if isinstance(factor, OPEN) else self.write(factor)
             for factor in product.factors
         )
         sign = _BETWEEN[product.sign]
@@ -185,31 +178,31 @@ class TexMath(MathWriter):
             sign = "~"  # otherwise a word runs into its factor
         return sign.join([first, *(f"{{{each}}}" if each[0] == "-" else each for each in rest)])
 
-    def quotient(self, quotient: Quotient) -> str:
+    def quotient(self, quotient: node.Quotient) -> str:
         r"""Return \frac{x}{y}."""
         return rf"\frac{{{self.write(quotient.top)}}}{{{self.write(quotient.bottom)}}}"
 
-    def power(self, power: Power) -> str:
+    def power(self, power: node.Power) -> str:
         """Return e^{8.50}."""
         match power.exponent:
-            case Quotient(top, bottom):
+            case node.Quotient(top, bottom):
                 exponent = f"{self._bracketed(top)}/{self._bracketed(bottom)}"
-            case Ratio(exact):  # a fraction on its own line would be too high
+            case node.Ratio(exact):  # a fraction on its own line would be too high
                 exponent = str(exact)
             case other:
                 exponent = self.write(other)
         base = self._bracketed(power.base)
         if base.startswith("-"):
             base = f"({base})"
-        if isinstance(power.base, Quotient | Root):
+        if isinstance(power.base, node.Quotient | node.Root):
             base = rf"\left({base}\right)"
         return f"{base}^{{{exponent}}}"
 
-    def root(self, root: Root) -> str:
+    def root(self, root: node.Root) -> str:
         r"""Return \sqrt{2}."""
         return rf"\sqrt{{{self.write(root.radicand)}}}"
 
-    def call(self, call: Call) -> str:
+    def call(self, call: node.Call) -> str:
         r"""Return \tanh(x), or \lVert x \rVert."""
         if call.function == "norm":
             return rf"\lVert {self.write(call.argument)} \rVert"
@@ -218,63 +211,59 @@ class TexMath(MathWriter):
         name = _FUNCTIONS.get(call.function, other)
         return rf"{name}\left({self.write(call.argument)}\right)"
 
-    def transposed(self, transposed: Transposed) -> str:
+    def transposed(self, transposed: node.Transposed) -> str:
         r"""Return K^{\top}."""
         inner = self.write(transposed.matrix)
         if inner.startswith(r"\frac"):
             inner = rf"\left({inner}\right)"
         return rf"{{{inner}}}^{{\top}}"
 
-    def stacked(self, stacked: Stacked) -> str:
+    def stacked(self, stacked: node.Stacked) -> str:
         r"""Return [past_K; K]."""
         return rf"\left[{'; '.join(map(self.write, stacked.matrices))}\right]"
 
-    def over(self, over: Over) -> str:
+    def over(self, over: node.Over) -> str:
         r"""Return \sum_{c \lt d_k} Q_{i,c} \cdot K_{j,c}."""
         size = name_in_tex(over.size) if over.size.isidentifier() else _index(over.size)
         under = rf"{over.letter} \lt {size}"
         if over.condition:
             under = rf"{under}, {_index(over.condition)}"
         body = self.write(over.body)
-        if over.function != "Σ" or isinstance(over.body, Sum | Negative | Where):
+        if has_brackets(over):
             body = rf"\left({body}\right)"
         # what is below a word is inside its braces: GitHub takes an underscore behind one amiss
         if over.function == "Σ":
             return rf"\sum_{{{under}}} {body}"
         return rf"\mathrm{{{over.function}_{{{under}}}}}{body}"
 
-    def entrywise(self, entries: Entrywise) -> str:
+    def entrywise(self, entries: node.Entrywise) -> str:
         r"""Return \left[ … \text{ for each } i,j\right]."""
         return rf"\left[{self.write(entries.body)}\text{{ for each }}{','.join(entries.at)}\right]"
 
-    def where(self, where: Where) -> str:
+    def where(self, where: node.Where) -> str:
         """Return x if causal, otherwise -∞."""
         is_formula = where.is_formula
         said = rf"}}{_index(where.condition)}\text{{" if is_formula else where.condition
         condition = rf"\text{{ {where.said.replace('…', said)} }}"
         return f"{self.write(where.value)}{condition}{self.write(where.otherwise)}"
 
-    def pieces(self, expression: Expression) -> list[str]:
+    def pieces(self, expression: node.Expression) -> list[str]:
         """Return an expression in parts between which a line may be broken."""
-        if isinstance(expression, Sum):
+        if isinstance(expression, node.Sum):
             return [self.term(term, first=not place) for place, term in enumerate(expression.terms)]
-        if isinstance(expression, Quotient) and isinstance(expression.top, Sum):
+        if isinstance(expression, node.Quotient) and isinstance(expression.top, node.Sum):
             first, *rest = self.pieces(expression.top)
             rest[-1] += f") / {self._bracketed(expression.bottom)}"
             return [f"({first}", *rest]
-        if isinstance(expression, Quotient) and isinstance(expression.bottom, Sum):
+        if isinstance(expression, node.Quotient) and isinstance(expression.bottom, node.Sum):
             first, *rest = self.pieces(expression.bottom)
             rest[-1] += ")"
             return [self._bracketed(expression.top), f"/ ({first}", *rest]
         return [self.write(expression)]
 
-    def _factor(self, factor: Expression) -> str:
-        is_open = isinstance(factor, Sum | Over | Where)
-        return self._bracketed(factor) if is_open else self.write(factor)
-
-    def _bracketed(self, expression: Expression) -> str:
+    def _bracketed(self, expression: node.Expression) -> str:
         written = self.write(expression)
-        if not isinstance(expression, Sum | Negative | Product | Over | Where):
+        if not isinstance(expression, COMPOUND):
             return written
         is_tall = r"\frac" in written
         return rf"\left({written}\right)" if is_tall else f"({written})"
@@ -283,20 +272,16 @@ class TexMath(MathWriter):
 def name_in_tex(name: str, head: int = 0) -> str:
     r"""Return the name of a matrix, or of one head of it.
 
-    Examples
-    --------
     >>> name_in_tex("W_Q"), name_in_tex("X1"), name_in_tex("S_scaled", head=2)
     ('W_Q', 'X_1', 'S^{\\mathrm{scaled} (2)}')
     """
     if (gradient := gradient_from(name)) is not None:
         of = name_in_tex(gradient.of, head)
         return _gradient_in_tex(gradient, rf"\frac{{\partial L}}{{\partial {of}}}")
-    parts = _Name.of(name)
-    is_below = parts.letters in _SUBSCRIPTED
-    below = (parts.word if is_below else "") or parts.number
-    raised = parts.raised("" if is_below else parts.word, f"({head})" if head else "")
+    parts = Name.of(name)
+    below, word = parts.scripts
     index = (f"_{below}" if len(below) < 2 else f"_{{{below}}}") * bool(below)
-    return parts.upright(parts.letters + index + raised)
+    return parts.upright(parts.letters + index + parts.raised(word, head or ""))
 
 
 def _gradient_in_tex(gradient: Gradient, whole: str) -> str:
@@ -304,28 +289,10 @@ def _gradient_in_tex(gradient: Gradient, whole: str) -> str:
     return rf"{whole} \text{{ via }} {name_in_tex(gradient.by)}" if gradient.by else whole
 
 
-def in_tex(expression: Expression) -> str:
+def in_tex(expression: node.Expression) -> str:
     r"""Return an expression in TeX's mathematics.
 
-    Examples
-    --------
-    >>> in_tex(Quotient(Number("1.50"), Root(Number("2"))))
+    >>> in_tex(node.Quotient(node.Number("1.50"), node.Root(node.Number("2"))))
     '\\frac{1.50}{\\sqrt{2}}'
     """
     return TexMath().write(expression)
-
-
-def parts_of(name: str) -> _Name:
-    r"""Return a name in parts, for other forms of mathematics: its letters are in TeX.
-
-    Examples
-    --------
-    >>> parts_of("gamma_2")
-    _Name(part='', letters='\\gamma', number='2', word='', mark='')
-    """
-    return _Name.of(name)
-
-
-def is_subscripted(parts: _Name) -> bool:
-    """Return whether the index of a name is below its letters: W_Q, b_Q, d_k."""
-    return parts.letters in _SUBSCRIPTED

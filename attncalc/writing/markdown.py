@@ -46,8 +46,6 @@ def escaped(text: str) -> str:
 
 
 class _Markdown(parts.DocumentWriter[str]):
-    """Yields paragraphs, headings and tables."""
-
     def __init__(self, picture: str | None) -> None:
         self.picture = picture
 
@@ -99,7 +97,7 @@ class _Markdown(parts.DocumentWriter[str]):
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
         yield from self.heading(self.say(connections.title))
-        for head, sentences in connections.shown:
+        for _, head, sentences in connections.shown:
             if head:
                 yield self.say(f"Head {head}")
             yield from self.listed(sentences)
@@ -129,10 +127,9 @@ def _matrix(grid: parts.Grid) -> str:
     """Return a matrix as a table, its rows and columns named."""
     columns = shown_names(grid.columns, grid.column_places, LONGEST_NAME, escaped)
     names = shown_names(grid.rows, grid.row_places, LONGEST_NAME, escaped)
-    rows = [
-        [f"**{name}**", *map(_cell, row)] for name, row in zip(names, grid.cells(), strict=True)
-    ]
-    return _piped([["", *columns], ["---", *("---:" for _ in columns)], *rows])
+    named = zip(names, grid.cells(), strict=True)
+    rows = [[f"**{name}**", *map(_cell, row)] for name, row in named]
+    return _piped([["", *columns], ["---", *["---:"] * len(columns)], *rows])
 
 
 def _piped(rows: Iterable[Sequence[str]]) -> str:

@@ -1,45 +1,34 @@
 """How expressions are written: one method for each kind of expression, one class for each form."""
 
-from attncalc.equations.expressions import (
-    Call,
-    Entrywise,
-    Expression,
-    Indexed,
-    Negative,
-    Number,
-    Over,
-    Power,
-    Product,
-    Quotient,
-    Ratio,
-    Root,
-    Stacked,
-    Sum,
-    Symbol,
-    Transposed,
-    Where,
-)
+from typing import Any
+
+from attncalc.equations import expressions as node
+
+OPEN = node.Sum | node.Negative | node.Over | node.Where
+"""Expressions in brackets within a product."""
+COMPOUND = OPEN | node.Product
+"""Expressions in brackets within a power, a root and a quotient on a line."""
 
 
 class MathWriter:
     """Writes an expression by the method that is named like its class."""
 
-    def write(self, expression: Expression) -> str:
+    def write(self, expression: node.Expression) -> str:
         """Return the expression in this form."""
         return str(getattr(self, type(expression).__name__.lower())(expression))
 
-    def sum(self, total: Sum) -> str:
+    def sum(self, total: node.Sum) -> str:
         """Return the terms with their signs; products and negative terms are in brackets."""
         return " ".join(self.term(term, first=not place) for place, term in enumerate(total.terms))
 
-    def term(self, term: Expression, *, first: bool) -> str:
+    def term(self, term: node.Expression, *, first: bool) -> str:
         """Return a term of a sum with its sign."""
         sign = "" if first else "+ "
-        if isinstance(term, Negative):
+        if isinstance(term, node.Negative):
             sign, term = ("-" if first else "- "), term.term
         written = self.write(term)
-        is_product = isinstance(term, Product) and term.sign == "·"
-        if is_product or isinstance(term, Where) or (sign and written[0] == "-"):
+        is_product = isinstance(term, node.Product) and term.sign == "·"
+        if is_product or isinstance(term, node.Where) or (sign and written[0] == "-"):
             written = f"({written})"
         return sign + written
 
@@ -51,51 +40,46 @@ _BETWEEN = {"·": "·", "×": " × ", "⊙": " ⊙ ", "": " ", ",": ", ", "mod":
 class PlainText(MathWriter):
     """Plain text: (1·0) + (-1·1), e^8.50 / (e^8.50 + e^8.00), Q Kᵀ."""
 
-    def number(self, number: Number) -> str:
+    def number(self, number: node.Number) -> str:
         """Return 1.50, or 1.76×10^-6."""
         return f"{number.text}×10^{number.tens}" if number.tens else number.text
 
-    def ratio(self, ratio: Ratio) -> str:
+    def ratio(self, ratio: node.Ratio) -> str:
         """Return 5/2, or 2 1/2."""
         sign, whole, top, bottom = ratio.parts
         return f"{sign}{whole} {top}/{bottom}" if whole else f"{sign}{top}/{bottom}"
 
-    def symbol(self, symbol: Symbol) -> str:
+    def symbol(self, symbol: node.Symbol) -> str:
         """Return W_Q."""
         return symbol.name
 
-    def indexed(self, entry: Indexed) -> str:
+    def indexed(self, entry: node.Indexed) -> str:
         """Return A[3,1], or A[2,3,1] for the second head."""
         return f"{entry.name}[{','.join(str(index) for index in entry.place)}]"
 
-    def negative(self, negative: Negative) -> str:
+    def negative(self, negative: node.Negative) -> str:
         """Return -x, or -x / 2."""
         written = self.write(negative.term)
         if written[0] == "-":
             return f"-({written})"
-        if isinstance(negative.term, Quotient):
+        if isinstance(negative.term, node.Quotient):
             return f"-{written}"
         return f"-{self._bracketed(negative.term)}"
 
-    def product(self, product: Product) -> str:
+    def product(self, product: node.Product) -> str:
         """Return 2·3, S × 1/3 or X W_Q."""
-        between = _BETWEEN[product.sign]
-        return between.join(
-            f"({self.write(factor)})"
-            if isinstance(factor, Sum | Negative | Quotient | Over | Where)
-            else self.write(factor)
-            for factor in product.factors
-        )
+        factors = (self._enclosed(each, OPEN | node.Quotient) for each in product.factors)
+        return _BETWEEN[product.sign].join(factors)
 
-    def quotient(self, quotient: Quotient) -> str:
+    def quotient(self, quotient: node.Quotient) -> str:
         """Return x / y."""
         top = quotient.top
-        above = self.write(top) if isinstance(top, Number) else self._bracketed(top)
+        above = self.write(top) if isinstance(top, node.Number) else self._bracketed(top)
         return f"{above} / {self._bracketed(quotient.bottom)}"
 
-    def power(self, power: Power) -> str:
+    def power(self, power: node.Power) -> str:
         """Return e^8.50, or e^(3/2)."""
-        if isinstance(power.exponent, Quotient):
+        if isinstance(power.exponent, node.Quotient):
             parts = (self._bracketed(part) for part in power.exponent)
             return f"{self.write(power.base)}^({'/'.join(parts)})"
         base = self._bracketed(power.base)
@@ -103,55 +87,58 @@ class PlainText(MathWriter):
             base = f"({base})"
         return f"{base}^{self._bracketed(power.exponent)}"
 
-    def root(self, root: Root) -> str:
+    def root(self, root: node.Root) -> str:
         """Return √2."""
         return f"√{self._bracketed(root.radicand)}"
 
-    def call(self, call: Call) -> str:
+    def call(self, call: node.Call) -> str:
         """Return tanh(x), or ‖x‖."""
         if call.function == "norm":
             return f"‖{self.write(call.argument)}‖"
         return f"{call.function}({self.write(call.argument)})"
 
-    def transposed(self, transposed: Transposed) -> str:
+    def transposed(self, transposed: node.Transposed) -> str:
         """Return Kᵀ."""
         return f"{self.write(transposed.matrix)}ᵀ"
 
-    def stacked(self, stacked: Stacked) -> str:
+    def stacked(self, stacked: node.Stacked) -> str:
         """Return [past_K; K]."""
         return f"[{'; '.join(map(self.write, stacked.matrices))}]"
 
-    def over(self, over: Over) -> str:
+    def over(self, over: node.Over) -> str:
         """Return Σ_{c<d_k} Q[i,c]·K[j,c]."""
         body = self.write(over.body)
-        if over.function == "Σ":
-            inner = f" ({body})" if isinstance(over.body, Sum | Negative | Where) else f" {body}"
-        else:
-            inner = f"({body})"
-        return f"{over.function}_{{{over.under}}}{inner}"
+        body = f"({body})" if has_brackets(over) else body
+        return f"{over.function}_{{{over.under}}}{' ' * (over.function == 'Σ')}{body}"
 
-    def entrywise(self, entries: Entrywise) -> str:
+    def entrywise(self, entries: node.Entrywise) -> str:
         """Return [Σ_{c<d_k} Q[i,c]·K[j,c]]_ij."""
         return f"[{self.write(entries.body)}]_{','.join(entries.at)}"
 
-    def where(self, where: Where) -> str:
+    def where(self, where: node.Where) -> str:
         """Return x if causal, otherwise -∞."""
         said = where.said.replace("…", where.condition)
         return f"{self.write(where.value)} {said} {self.write(where.otherwise)}"
 
-    def _bracketed(self, expression: Expression) -> str:
-        compound = isinstance(
-            expression, Sum | Negative | Product | Quotient | Ratio | Over | Where
-        )
-        if isinstance(expression, Number):
-            compound = expression.tens != 0
-        return f"({self.write(expression)})" if compound else self.write(expression)
+    def _bracketed(self, expression: node.Expression) -> str:
+        is_power = isinstance(expression, node.Number) and expression.tens
+        compound = COMPOUND | node.Quotient | node.Ratio
+        return self._enclosed(expression, node.Number if is_power else compound)
+
+    def _enclosed(self, expression: node.Expression, kinds: Any) -> str:
+        written = self.write(expression)
+        return f"({written})" if isinstance(expression, kinds) else written
 
 
-def in_text(expression: Expression) -> str:
+def has_brackets(over: node.Over) -> bool:
+    """Return whether the body of a sum over an index, or of a function of it, is in brackets."""
+    return over.function != "Σ" or isinstance(over.body, node.Sum | node.Negative | node.Where)
+
+
+def in_text(expression: node.Expression) -> str:
     """Return an expression as a line of plain text.
 
-    >>> in_text(Quotient(Number("1.50"), Root(Number("2"))))
+    >>> in_text(node.Quotient(node.Number("1.50"), node.Root(node.Number("2"))))
     '1.50 / √2'
     """
     return PlainText().write(expression)

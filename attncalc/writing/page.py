@@ -14,7 +14,7 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import fixed
-from attncalc.base.text import numbered
+from attncalc.base.text import numbered, on_a_line
 from attncalc.base.types import Matrix, Place
 from attncalc.equations.own import Own
 from attncalc.problem.attention.declared import DISPLAY
@@ -28,7 +28,7 @@ from attncalc.solving.plan import formula
 from attncalc.solving.solution import Head, Solution
 from attncalc.solving.work import Derivation, Fractions, Work
 from attncalc.writing import document as parts
-from attncalc.writing.sentences import IN_WORK, influence_to_fill_in, legend, notes
+from attncalc.writing.sentences import BLANK, IN_WORK, legend, notes
 
 if TYPE_CHECKING:  # few pages are asked for them
     from attncalc.studies.patterns.pattern import Pattern
@@ -66,12 +66,8 @@ class Page(parts.Document):
     @property
     def influences(self) -> tuple[tuple[int, Sequence[str]], ...]:
         """The inputs that each output attends to: for each head its number, and sentences."""
-        return tuple(
-            head
-            for part in self.parts
-            if isinstance(part, parts.Connections)
-            for head in part.heads
-        )
+        found = (part for part in self.parts if isinstance(part, parts.Connections))
+        return tuple(head for part in found for head in part.heads)
 
     @property
     def shown_patterns(self) -> tuple[str, ...]:
@@ -197,27 +193,17 @@ def _connections(solution: Solution, contents: Contents) -> Iterator[parts.Part]
     several = len(solution.problem.attentions) > 1
     for step in contents.steps:
         if step.role == "weights":
-            heads = tuple(
-                each
-                for each in _influences(solution, step, blank=contents.blank)
-                if contents.only_head in (None, each[0]) or not each[0]
-            )
+            every, only = _influences(solution, step, blank=contents.blank), contents.only_head
+            heads = tuple(each for each in every if only in (None, each[0]) or not each[0])
             attention = solution.problem.attention_of(step.name)
             of = step.name if several else ""
-            names = attention.keys, attention.queries
             is_drawn = not contents.blank and not solution.remakes
+            hidden_in = cache(partial(_hidden_in, solution, step))
             yield parts.Connections(
-                heads,
-                *names,
-                contents.blank,
-                contents.shows_all,
-                of,
-                step.name,
-                solution.problem.standing.by_columns,
-                partial(_attended, solution, step, cache(partial(_hidden_in, solution, step)))
-                if is_drawn
-                else None,
-            )
+                heads, attention.keys, attention.queries, contents.blank, contents.shows_all, of,
+                step.name, solution.problem.standing.by_columns,
+                partial(_attended, solution, step, hidden_in) if is_drawn else None,
+            )  # fmt: skip
 
 
 def _hidden_in(solution: Solution, step: Step, head: int) -> Matrix | None:
@@ -306,7 +292,6 @@ def _section(work: Work, step: Step, contents: Contents, remarks: list[str]) -> 
 
 
 def _grids(work: Work, step: Step, contents: Contents) -> Iterator[parts.Grid]:
-    """Yield the matrix of a step, or that of each head."""
     solution, blank = work.solution, contents.blank
     shape = solution.shape_of(step.name)
     rows, columns = solution.row_labels(step), solution.column_labels(step)
@@ -374,20 +359,12 @@ def given_grids(work: Work, *, full: bool) -> Iterator[parts.Grid]:
             def cell(i: int, j: int, name: str = name, head: tuple[int, ...] = head) -> parts.Cell:
                 return parts.Cell(work.given(name, (*head, i, j)))
 
-            yield parts.Grid(
-                name,
-                number + 1 if head else 0,
-                rows or numbered(matrix.shape[-2]),
-                columns or numbered(matrix.shape[-1]),
-                cell,
-                full,
-            )
+            yield parts.Grid(name, number + 1 if head else 0, rows, columns, cell, full)
 
 
 def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...]:
-    """Return the tokens along an axis of a given matrix, if there are any."""
-    size = matrix.shape[axis]
-    role = role_of(name)
+    """Return the tokens along an axis of a given matrix, or numbers."""
+    size, role = matrix.shape[axis], role_of(name)
     if role in ("image", "table", "ids"):
         names = problem.queries if role == "ids" and axis == -1 else ()
     elif role in ("marks", "scores", "start"):  # a mask of one row is for all queries
@@ -395,13 +372,10 @@ def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...
     elif role in ("weights", "bias") or (axis == -2) != (problem.layout == "rows"):
         names = ()
     else:
-        asks = role == "arriving" or name in (
-            problem.query_source,
-            problem.query_source.replace("X", "P"),
-        )
+        source = problem.query_source
+        asks = role == "arriving" or name in (source, source.replace("X", "P"))
         names = problem.queries if asks else problem.keys
-    found = problem.named(names, size) if names else ()
-    return () if found == numbered(size) else found
+    return problem.named(names, size) if names else numbered(size)
 
 
 def _influences(
@@ -413,13 +387,12 @@ def _influences(
         return influence(problem, head, head.connection(output))
 
     def asked(output: int) -> str:
-        return influence_to_fill_in(queries[output])
+        name = on_a_line(queries[output])
+        return f"Output {name}: solid line to {BLANK}, dashed line to {BLANK}"
 
     for head in solution.heads_of(step):
-        yield (
-            head.number,
-            parts.LazySentences(len(queries), asked if blank else partial(told, head)),
-        )
+        tell = asked if blank else partial(told, head)
+        yield head.number, parts.LazySentences(len(queries), tell)
 
 
 def _on_carrying(solution: Solution, sections: tuple[parts.Section, ...]) -> Iterator[str]:

@@ -108,11 +108,8 @@ def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
         section._replace(grids=tuple(grid._replace(full=False) for grid in section.grids))
         for section in page.sections
     ]
-    hidden = [
-        [f"not zero: {in_text(entry)}", in_text(value)]
-        for section in elided
-        for entry, value in section.hidden
-    ]
+    pairs = (pair for section in elided for pair in section.hidden)
+    hidden = [[f"not zero: {in_text(entry)}", in_text(value)] for entry, value in pairs]
     said = (*page.conventions, *page.remarks, *page.notes)
     notes = [["note", harmless_cell(text)] for text in said]
     yield "notes", [*hidden, *notes]
@@ -142,26 +139,16 @@ def write_json(page: Page) -> Iterator[str]:
 
 def _line(line: Derivation) -> dict[str, Any]:
     *head, row, column = line.entry.place
-    return {
-        "step": line.step,
-        **({"head": head[0]} if head else {}),
-        "row": row,
-        "column": column,
-        "work": line_in_text(line),
-        "shown": in_text(line.result),
-        "exact": line.is_exact,
-    }
+    of = {"step": line.step, **({"head": head[0]} if head else {}), "row": row, "column": column}
+    work, shown = line_in_text(line), in_text(line.result)
+    return {**of, "work": work, "shown": shown, "exact": line.is_exact}
 
 
 def _pattern(problem: Problem, pattern: "Pattern") -> dict[str, Any]:
     from attncalc.writing.patterns import sentence
 
-    return {
-        "code": pattern.code,
-        "about": pattern.about,
-        "text": sentence(problem, pattern),
-        "values": pattern.plain,
-    }
+    text = sentence(problem, pattern)
+    return {"code": pattern.code, "about": pattern.about, "text": text, "values": pattern.plain}
 
 
 def _conventions(problem: Problem) -> dict[str, Any]:
@@ -255,11 +242,8 @@ def _connection(attention: Attention, head: Head, connection: Connection) -> dic
         weights = head.weights[connection.output]
         return [{"input": attention.keys[i], "weight": float(weights[i])} for i in indices]
 
-    return {
-        "output": attention.queries[connection.output],
-        "most": inputs(connection.most),
-        "second": inputs(connection.second),
-    }
+    most, second = inputs(connection.most), inputs(connection.second)
+    return {"output": attention.queries[connection.output], "most": most, "second": second}
 
 
 def write_npz(page: Page, file: IO[bytes]) -> None:

@@ -57,16 +57,10 @@ class _Sentences(NamedTuple):
         return f" of {problem.key_source}" if has_two else ""
 
     def identity(self, values: Mapping[str, Any]) -> str:
-        share = f"at least {values['threshold']} of its weight"
-        if values["is_own"]:
-            return (
-                f"Each output attends almost only to its own input ({share}), "
-                "like a 1 × 1 convolution"
-            )
-        return (
-            f"Each output attends almost only to the input{self.of_which} at its own position "
-            f"({share})"
-        )
+        is_own, share = values["is_own"], f"at least {values['threshold']} of its weight"
+        which = "its own input" if is_own else f"the input{self.of_which} at its own position"
+        like = ", like a 1 × 1 convolution" if is_own else ""
+        return f"Each output attends almost only to {which} ({share}){like}"
 
     def permutation(self, values: Mapping[str, Any]) -> str:
         pairs = self.pairs(range(1, len(values["inputs"]) + 1), values["inputs"])
@@ -75,16 +69,12 @@ class _Sentences(NamedTuple):
 
     def shift(self, values: Mapping[str, Any]) -> str:
         by = values["by"]
-        places = (
-            f"{abs(by)} position{'s' if abs(by) > 1 else ''} "
-            f"{'before' if by < 0 else 'after'} its own"
-        )
         token = {-1: " (the previous token)", 1: " (the next token)"}.get(by, "")
         share = f"at least {values['threshold']} of its weight"
         from_to = self._from_to(values["outputs"])
         return (
             f"Each output {from_to} attends almost only to the input{self.of_which} "
-            f"{places}{token} ({share})"
+            f"{_place(by)} its own{token} ({share})"
         )
 
     def band(self, values: Mapping[str, Any]) -> str:
@@ -202,14 +192,11 @@ class _Sentences(NamedTuple):
 
     def heads_differ(self, values: Mapping[str, Any]) -> str:
         one, other = values["heads"]
-        where = (
-            f"by {values['elsewhere'].shown} of the weight in output "
-            f"{self.output(values['output'])}"
-        )
+        output = self.output(values["output"])
+        where = f"by {values['elsewhere'].shown} of the weight in output {output}"
         mean = f"by {values['mean'].shown} on average"
-        leads = values["leads"]
         said = "the same inputs have the largest weights"
-        if leads:
+        if leads := values["leads"]:
             said = f"the largest weight is on another input in {self.outputs(leads)}"
         of = " (only pairs with head 1 are compared)" if values["only_with_first"] else ""
         among = " most" if len(values["pairs"]) > 1 else ""
@@ -232,24 +219,23 @@ class _Sentences(NamedTuple):
 
     def _spread_of_all(self, values: Mapping[str, Any]) -> str:
         low, high = values["lowest"], values["highest"]
+        inputs = f"{values['of']} inputs{self.of_which}"
         if low["effective"].shown == high["effective"].shown:
-            inputs = f"{values['of']} inputs{self.of_which}"
             return f"Every output effectively mixes {low['effective'].shown} of {inputs} (e^H)"
-        return (
-            f"Outputs effectively mix {low['effective'].shown} "
-            f"(output {self.output(low['output'])}) to {high['effective'].shown} "
-            f"(output {self.output(high['output'])}) of {values['of']} "
-            f"inputs{self.of_which}, {values['mean'].shown} on average (e^H)"
+        ends = (
+            f"{end['effective'].shown} (output {self.output(end['output'])})" for end in (low, high)
         )
+        mean = f"{values['mean'].shown} on average (e^H)"
+        return f"Outputs effectively mix {' to '.join(ends)} of {inputs}, {mean}"
 
     def margin(self, values: Mapping[str, Any]) -> str:
         low, high = values["lowest"], values["highest"]
-        least = f"{low['margin'].shown} (output {self.output(low['output'])})"
+        by = f"{low['margin'].shown} (output {self.output(low['output'])})"
+        by += f" to {high['margin'].shown} (output {self.output(high['output'])})"
         if low["margin"].shown == high["margin"].shown:
             where = "every output" if self.problem.n > 1 else f"output {self.output(1)}"
-            return f"The largest weight exceeds the second by {low['margin'].shown} in {where}"
-        most = f"{high['margin'].shown} (output {self.output(high['output'])})"
-        return f"The largest weight exceeds the second by {least} to {most}"
+            by = f"{low['margin'].shown} in {where}"
+        return f"The largest weight exceeds the second by {by}"
 
     def masked(self, values: Mapping[str, Any]) -> str:
         count, most = values["forbidden"], values["most"]
@@ -279,13 +265,10 @@ class _Sentences(NamedTuple):
         )
 
     def equivariant(self, values: Mapping[str, Any]) -> str:
-        which = f"the tokens {of_each(values['of'])}"
+        which, outputs = f"the tokens {of_each(values['of'])}", f"the outputs {values['step']}"
         if not values["moves"]:
-            return f"Permuting {which} does not change the outputs {values['step']}"
-        return (
-            f"Permuting {which} permutes the outputs {values['step']} alike: "
-            "permutation equivariant"
-        )
+            return f"Permuting {which} does not change {outputs}"
+        return f"Permuting {which} permutes {outputs} alike: permutation equivariant"
 
     def order_matters(self, values: Mapping[str, Any]) -> str:
         which = f"the tokens {of_each(values['of'])}"
@@ -294,13 +277,10 @@ class _Sentences(NamedTuple):
 
     def convolution(self, values: Mapping[str, Any]) -> str:
         size, (rows, columns) = values["size"], values["grid"]
-        rest = {"all": "", None: "", "depthwise": "depthwise "}
-        channels = values["channels"]
-        kind = rest.get(channels, "grouped ")
+        channels, said = values["channels"], ""
+        kind = {"all": "", None: "", "depthwise": "depthwise "}.get(channels, "grouped ")
         groups = f", in {channels}" if kind == "grouped " else ""
-        kernel = values["kernel"]
-        said = ""
-        if kernel is not None:
+        if (kernel := values["kernel"]) is not None:
             lines = ("(" + ", ".join(each.shown for each in row) + ")" for row in kernel)
             said = f" with the kernel {'; '.join(lines)}"
         return (
@@ -310,16 +290,15 @@ class _Sentences(NamedTuple):
         )
 
     def rounded_away(self, values: Mapping[str, Any]) -> str:
-        count, zero = values["count"], fixed(0.0, values["decimals"])
-        step = values["step"]
+        count, step = values["count"], values["step"]
         places = [f"{step}[{','.join(map(str, place))}]" for place in values["weights"]]
-        is_one = count == 1
-        shows = f"{of_each(places, count)} {'is' if is_one else 'are'} not 0 but "
-        shows += f"{'shows' if is_one else 'show'} as {zero}"
-        change = values["change"].shown
+        are, show, them = ("is", "shows", "it") if count == 1 else ("are", "show", "them")
+        zero = fixed(0.0, values["decimals"])
         output = f"entry of {values['of']}" if "of" in values else "output"
-        them = "it" if is_one else "them"
-        return f"{shows}: setting {them} to 0 changes no {output} by more than {change}"
+        return (
+            f"{of_each(places, count)} {are} not 0 but {show} as {zero}: setting {them} to 0 "
+            f"changes no {output} by more than {values['change'].shown}"
+        )
 
     def _from_to(self, outputs: list[int]) -> str:
         return f"from {self.output(outputs[0])} to {self.output(outputs[1])}"

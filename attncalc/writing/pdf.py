@@ -13,11 +13,7 @@ from attncalc.base.signals import held_back
 from attncalc.base.text import on_a_line
 
 _LATEX = ("-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error")
-TYPESETTERS = {
-    "pdflatex": _LATEX,
-    "tectonic": ("--untrusted", "--keep-logs"),
-    "lualatex": _LATEX,
-}
+TYPESETTERS = {"pdflatex": _LATEX, "tectonic": ("--untrusted", "--keep-logs"), "lualatex": _LATEX}
 """The programs that typeset, in order of preference, and options that run no other program."""
 PATIENCE = 300
 """Seconds until a run is stopped; tectonic first loads its packages."""

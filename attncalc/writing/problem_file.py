@@ -29,17 +29,10 @@ def write_problem(problem: Problem, form: str = ".json") -> Iterator[str]:
 def json_pieces(value: Any, margin: str = "\n", *, rows_in_a_line: bool = False) -> Iterator[str]:
     r"""Yield what `json.dumps(value, indent=2)` returns; an iterator is written as a list.
 
-    Parameters
-    ----------
-    value
-        Mappings, lists, iterators, texts, numbers, true, false and None.
-    margin
-        A line break and the blanks before the line that the value begins in.
-    rows_in_a_line
-        Whether a list of numbers is one line, as in rows of matrices.
+    value: mappings, lists, iterators, texts, numbers, true, false and None.
+    margin: a line break and the blanks before the line that the value begins in.
+    rows_in_a_line: whether a list of numbers is one line, as in rows of matrices.
 
-    Examples
-    --------
     >>> "".join(json_pieces({"row": iter([1, 2])}))
     '{\n  "row": [\n    1,\n    2\n  ]\n}'
     """

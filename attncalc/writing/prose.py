@@ -62,15 +62,10 @@ def texts_of_row(grid: Grid, row: int) -> list[str]:
 
 
 def sentence(text: str) -> str:
-    """Return a text with a capital and a full stop."""
-    stop = "" if text == LEFT_OUT or text.endswith((".", "。")) else full_stop(text)
-    return capital(text) + stop
+    """Return a text with a capital and the full stop of its writing.
 
-
-def full_stop(text: str) -> str:
-    """Return the full stop of a sentence: that of its writing.
-
-    >>> full_stop("keys"), full_stop("键")
-    ('.', '。')
+    >>> sentence("keys"), sentence("键"), sentence("keys.")
+    ('Keys.', '键。', 'Keys.')
     """
-    return "。" if text[-1:] >= "\u2e80" else "."
+    stop = "。" if text[-1:] >= "\u2e80" else "."
+    return capital(text) + ("" if text == LEFT_OUT or text.endswith((".", "。")) else stop)

@@ -46,11 +46,6 @@ class Note:
     is_advice: bool = False
 
 
-def influence_to_fill_in(query: str) -> str:
-    """Return a line of a worksheet that asks which inputs influence an output."""
-    return f"Output {on_a_line(query)}: solid line to {BLANK}, dashed line to {BLANK}"
-
-
 def legend(problem: Problem) -> tuple[tuple[str, str], ...]:
     """Return the meanings of the ranks of the largest and of the second weight."""
     return ("most", f"largest of its {problem.standing.line}"), ("second", "second")
@@ -206,6 +201,5 @@ def _rounding_matters(solution: Solution) -> Iterator[Note]:
         rule = DISPLAY if solution.problem.rounding == EACH_STEP else EACH_STEP
         does = "with each step rounded" if rule == EACH_STEP else "with full precision"
         yield Note(
-            f"{does} (--rounding {rule}), {differ} of {total} entries differ",
-            is_advice=True,
+            f"{does} (--rounding {rule}), {differ} of {total} entries differ", is_advice=True
         )

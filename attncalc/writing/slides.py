@@ -195,11 +195,8 @@ def picture_of(slide: Slide, number: int, of: int) -> Html:
 
 def _written(lines: Sequence[str], x: float, y: float, longest: int) -> Iterator[Html]:
     """Yield lines, broken where they are too long."""
-    broken = [
-        part
-        for line in lines
-        for part in textwrap.wrap(line, longest, subsequent_indent="   ") or [""]
-    ]
+    wrapped = (textwrap.wrap(line, longest, subsequent_indent="   ") or [""] for line in lines)
+    broken = [part for parts in wrapped for part in parts]
     if len(broken) > MOST_LINES:
         broken = [*broken[: MOST_LINES - 2], "…", broken[-1]]
     for place, line in enumerate(broken):
@@ -225,15 +222,13 @@ def _matrices(slide: Slide) -> Html:
 def _matrix(slide: Slide, grid: Grid, is_result: bool) -> tuple[Html, float, float]:
     """Return a matrix, its width and its height."""
     columns, rows = grid.column_places, grid.row_places
-    cells = [[None if i is None or j is None else grid.cell(i, j) for j in columns] for i in rows]
+    cells = grid.cells()
     texts = [["…" if cell is None else _text(cell) for cell in row] for row in cells]
     beside = ["" if i is None else grid.rows[i] for i in rows]
     above = ["" if j is None else grid.columns[j] for j in columns]
     left = LETTER * max(map(len, beside)) + PADDING / 2
-    widths = [
-        LETTER * max(len(above[k]), *(len(row[k]) for row in texts)) + PADDING
-        for k in range(len(columns))
-    ]
+    by_column = zip(above, *texts, strict=True)
+    widths = [LETTER * max(map(len, column)) + PADDING for column in by_column]
     starts = [left, *accumulate(widths, initial=left)][1:]
     found = [element("text", ("→ " if is_result else "") + grid.called, x=0, y=14, class_="name")]
     for title, x, width in zip(above, starts, widths, strict=False):
@@ -243,7 +238,7 @@ def _matrix(slide: Slide, grid: Grid, is_result: bool) -> tuple[Html, float, flo
         name = element("text", beside[down], x=at(left - 6), y=at(y + 19), class_="label end")
         found.append(name)
         for k, j in enumerate(columns):
-            here = None if i is None or j is None else _place(grid, i, j)
+            here = None if i is None or j is None else grid.entry(i, j)
             is_own, is_lit = is_result and here == slide.entry, here in slide.lit
             kind = "cell own" if is_own and here else "cell lit" if is_lit and here else "cell"
             box = {"x": at(starts[k]), "y": at(y), "width": at(widths[k]), "height": at(ROW)}
@@ -256,11 +251,6 @@ def _matrix(slide: Slide, grid: Grid, is_result: bool) -> tuple[Html, float, flo
                 text = texts[down][k]
                 found.append(element("text", text, x=right, y=at(y + 19), class_=f"end{rank}"))
     return element("g", joined(found)), starts[len(columns)], 50 + ROW * len(rows)
-
-
-def _place(grid: Grid, row: int, column: int) -> Indexed:
-    head = (grid.head,) if grid.head else ()
-    return Indexed(grid.name, (*head, row + 1, column + 1))
 
 
 def _bars(shares: Sequence[tuple[str, float, str]]) -> Iterator[Html]:

@@ -102,7 +102,7 @@ class _Terminal(parts.DocumentWriter[Text]):
     def connections(self, connections: parts.Connections) -> Iterator[Text]:
         if connections.of:
             yield self._line(self.say(connections.title), "bold")
-        for head, sentences in connections.shown:
+        for _, head, sentences in connections.shown:
             if head:
                 yield self._line(self.say(f"Head {head}"), "bold")
             yield from map(self._line, sentences)
@@ -115,10 +115,8 @@ class _Terminal(parts.DocumentWriter[Text]):
 
     def _dots(self, connections: parts.Connections) -> Iterator[Text]:
         """Yield the two columns of dots to draw lines between."""
-        inputs, outputs = (
-            [self.known(on_a_line(name)) for name in names]
-            for names in (connections.inputs, connections.outputs)
-        )
+        sides = connections.inputs, connections.outputs
+        inputs, outputs = ([self.known(on_a_line(name)) for name in names] for names in sides)
         width = max(cell_len(name) for name in (*inputs, self.say("Inputs")))
         dot, gap = self.known("●"), " " * 24
         heading = padded(self.say("Inputs"), width, left=False)

@@ -73,9 +73,7 @@ def _said(texts: Any, words: Catalogue) -> Any:
     return words.say(texts) if isinstance(texts, str) else tuple(map(words.say, texts))
 
 
-def _rows(
-    rows: tuple[tuple[str, ...], ...], words: Catalogue, is_of_names: bool
-) -> tuple[tuple[str, ...], ...]:
+def _rows(rows: Any, words: Catalogue, is_of_names: bool) -> Any:
     """Return rows of a table; the first text of each may be a name."""
     first = str if is_of_names else words.each
     return tuple((first(name), *map(words.each, texts)) for name, *texts in rows)

@@ -133,7 +133,6 @@ def _distinguished(marking: Marking, marks: StepMarks, place: Place) -> tuple[st
 
 
 def _provisional(marking: Marking) -> Iterator[str]:
-    """Yield whether the score may be trusted."""
     if count := sum(each.could_be_matrix for each in marking.answer.unread):
         parts = "1 part of the answer was" if count == 1 else f"{count} parts of the answer were"
         what = "a matrix" if count == 1 else "matrices"
@@ -146,18 +145,16 @@ def _provisional(marking: Marking) -> Iterator[str]:
 def _opening(marking: Marking) -> Iterator[str]:
     has_steps = any(marks.written is not None for marks in marking.steps)
     has_lines = any(line.written is not None for line in marking.lines)
-    is_wrong = marking.first_wrong is not None
+    is_right = marking.first_wrong is None and not any(
+        line.status is Status.WRONG for line in marking.lines
+    )
     if not has_steps and not has_lines and not marking.not_counted:
         yield "No matrix here matches a step of this problem."
     elif has_steps and all(marks.is_right for marks in marking.steps):
         names = of_each([marks.step.name for marks in marking.steps])
         yield f"Every entry is right: {names}."
-    elif has_steps and not is_wrong and not _has_wrong_lines(marking):
+    elif has_steps and is_right:
         yield "No mistakes in what you wrote."
-
-
-def _has_wrong_lines(marking: Marking) -> bool:
-    return any(line.status is Status.WRONG for line in marking.lines)
 
 
 def first_mistake(marking: Marking) -> Iterator[str]:
@@ -207,10 +204,8 @@ def _how_many(marking: Marking, marks: StepMarks) -> Iterator[str]:
         said = f"{off.differ} of {off.entries} entries of {name} {are} outside the tolerance"
         if off.worst is not None:
             worst = entry_named(marking, marks, off.worst).name
-            said += (
-                f"; the worst is {worst}. The largest error is {off.absolute:.3g}, "
-                f"the largest relative error {off.relative:.3g}"
-            )
+            said += f"; the worst is {worst}. The largest error is {off.absolute:.3g}, "
+            said += f"the largest relative error {off.relative:.3g}"
         yield said + "."
         yield from _in_one_head(marking, marks)
     elif wrong == 1:
@@ -241,20 +236,21 @@ def _why(marking: Marking, marks: StepMarks) -> Iterator[str]:
     if marks.cause is not None:
         repeats = " This repeats an earlier mistake; no further points deducted."
         again = repeats if marks.is_repeated else ""
-        yield f"Every entry of {name} matches this mistake: {_done(marks.cause, name)}.{again}"
+        yield f"Every entry of {name} matches this mistake: {done(marks.cause, name)}.{again}"
         return
     slips = [each for each in marks.causes if each.is_slip and each.code != ANY_SLIP]
     recipes = [each for each in marks.causes if not each.is_slip]
-    reasons = [_done(each, name) for each in recipes][:MOST_REASONS]
+    reasons = [done(each, name) for each in recipes][:MOST_REASONS]
     if recipes and len(marks.causes) == len(recipes):
-        yield (f"{len(recipes)} mistakes explain all of {name} equally well: {_either(reasons)}.")
+        yield f"{len(recipes)} mistakes explain all of {name} equally well: {_either(reasons)}."
         return
     maybe = reasons + [each.says for each in slips]
     if maybe:
         yield f"Possible cause: {_either(maybe)}."
 
 
-def _done(cause: Cause, name: str) -> str:
+def done(cause: Cause, name: str) -> str:
+    """Return a mistake that explains a step, as a clause."""
     return cause.says if cause.step == name else f"{cause.says} (in {cause.step})"
 
 
@@ -289,14 +285,13 @@ def _later_mistakes(marking: Marking) -> Iterator[str]:
             yield f"{name} has the wrong shape too: {marks.problem}."
             yield from _why(marking, marks)
         for place in marks.places(Status.WRONG):
-            own = (
-                ", also from your own earlier values"
-                if marks.from_own or _is_own(marking, marks, place)
-                else ""
-            )
+            is_own = marks.from_own or _is_own(marking, marks, place)
+            own = ", also from your own earlier values" if is_own else ""
             wrong = marks.count(Status.WRONG)
             entries = "an entry is" if wrong == 1 else f"{wrong} entries are"
-            yield _later(marking, marks, place, f"In {name} {entries} wrong{own}")
+            entry, where = entry_named(marking, marks, place)
+            found, right = _distinguished(marking, marks, place)
+            yield f"In {name} {entries} wrong{own}: {entry} is {right}, not {found} ({where})."
             yield from _why(marking, marks)
             break
 
@@ -305,12 +300,6 @@ def _is_own(marking: Marking, marks: StepMarks, place: Place) -> bool:
     """Return whether an entry should be another than the key's, for own values lead there."""
     shown = marking.key.shown[marks.step.name]
     return marks.expected.shape != shown.shape or bool(marks.expected[place] != shown[place])
-
-
-def _later(marking: Marking, marks: StepMarks, place: Place, opening: str) -> str:
-    named = entry_named(marking, marks, place)
-    found, expected = _distinguished(marking, marks, place)
-    return f"{opening}: {named.name} is {expected}, not {found} ({named.where})."
 
 
 def _matches(marking: Marking) -> Iterator[str]:
@@ -329,11 +318,10 @@ def _matches(marking: Marking) -> Iterator[str]:
 
 
 def _precision(marking: Marking) -> Iterator[str]:
-    counts = [marks.count(Status.PRECISION) for marks in marking.steps]
-    total = sum(counts)
+    total = sum(marks.count(Status.PRECISION) for marks in marking.steps)
     if not total:
         return
-    marks = next(each for each, count in zip(marking.steps, counts, strict=True) if count)
+    marks = next(each for each in marking.steps if each.count(Status.PRECISION))
     place = next(marks.places(Status.PRECISION))
     named, text = entry_named(marking, marks, place), found_text(marks, place)
     count = "1 entry has" if total == 1 else f"{total} entries have"
@@ -349,11 +337,8 @@ def _rounding(marking: Marking) -> Iterator[str]:
     if not count:
         return
     entries = "1 entry differs" if count == 1 else f"{count} entries differ"
-    cost = (
-        ""
-        if not marking.rules.rounding_penalty
-        else (f", for {1 - marking.rules.rounding_penalty} of the credit")
-    )
+    penalty = marking.rules.rounding_penalty
+    cost = f", for {1 - penalty} of the credit" if penalty else ""
     reasons = [_style_in_words(marking, marking.style)] if marking.style else []
     reasons += [f"in {marks.step.name} {marks.way.says}" for marks in marking.steps if marks.way]
     why = f": {', and '.join(reasons)}" if reasons else ""
@@ -441,16 +426,11 @@ def _unanswered(marking: Marking) -> Iterator[str]:
         maybe = _where_unread(marking)
         yield f"{_names(missing)} may be in {maybe}." if maybe else f"Not found: {_names(missing)}."
     for status, words in ((Status.BLANK, "blank"), (Status.UNREADABLE, "not readable as a number")):
-        counts = [
-            (marks.count(status), marks.step.name)
-            for marks in marking.steps
-            if marks.written is not None and marks.count(status)
-        ]
-        total = sum(count for count, _ in counts)
-        if counts:
-            names = of_each([name for _, name in counts])
+        written = (marks for marks in marking.steps if marks.written is not None)
+        counts = {marks.step.name: n for marks in written if (n := marks.count(status))}
+        if total := sum(counts.values()):
             entries = "1 entry is" if total == 1 else f"{total} entries are"
-            yield f"{entries} {words}, in {names}."
+            yield f"{entries} {words}, in {of_each([*counts])}."
     if marking.not_asked:
         names = of_each(list(marking.not_asked))
         yield f"{names}: this problem has no such step, so it is not marked."

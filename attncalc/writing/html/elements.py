@@ -24,8 +24,6 @@ LINE = Html("\n")
 def escaped(content: object) -> Html:
     r"""Return content as HTML: HTML is unchanged, other text is escaped.
 
-    Examples
-    --------
     >>> escaped("</script>\0"), escaped(Html("<b>1</b>"))
     ('&lt;/script&gt;', '<b>1</b>')
     """

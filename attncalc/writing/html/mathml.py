@@ -1,31 +1,12 @@
 """Expressions in MathML Core, which browsers read aloud and set without any script."""
 
-from collections.abc import Sequence
 from typing import cast
 
-from attncalc.equations.expressions import (
-    Call,
-    Entrywise,
-    Expression,
-    Indexed,
-    Negative,
-    Number,
-    Over,
-    Power,
-    Product,
-    Quotient,
-    Ratio,
-    Root,
-    Stacked,
-    Sum,
-    Symbol,
-    Transposed,
-    Where,
-)
+from attncalc.equations import expressions as node
 from attncalc.problem.gradients.naming import Gradient, gradient_from
-from attncalc.writing.html.elements import Html, element, joined
-from attncalc.writing.latex_math import is_subscripted, parts_of
-from attncalc.writing.mathematics import MathWriter, in_text
+from attncalc.writing.html.elements import Html, element
+from attncalc.writing.latex_math import Name
+from attncalc.writing.mathematics import COMPOUND, OPEN, MathWriter, has_brackets, in_text
 
 _GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "mu": "μ"}
 _CALLED = {
@@ -42,11 +23,11 @@ WIDEST_IN_FRACTION = 36
 class MathMl(MathWriter):
     """MathML: numbers, names with subscripts and superscripts, fractions with a line."""
 
-    def write(self, expression: Expression) -> Html:
+    def write(self, expression: node.Expression) -> Html:
         """Return the expression as one element."""
         return cast("Html", getattr(self, type(expression).__name__.lower())(expression))
 
-    def number(self, number: Number) -> Html:
+    def number(self, number: node.Number) -> Html:
         """Return 1.50, or 1.76 times a power of ten."""
         text = _number(number.text)
         if not number.tens:
@@ -54,152 +35,150 @@ class MathMl(MathWriter):
         power = element("msup", _number("10"), _number(str(number.tens)))
         return _row(text, _sign("×"), power)
 
-    def ratio(self, ratio: Ratio) -> Html:
+    def ratio(self, ratio: node.Ratio) -> Html:
         """Return a fraction with its line, or a mixed number."""
         sign, whole, top, bottom = ratio.parts
         fraction = element("mfrac", _number(str(top)), _number(str(bottom)))
         parts = [_number(str(whole))] if whole else []
         return _row(*([_sign("−")] if sign else []), *parts, fraction)
 
-    def symbol(self, symbol: Symbol) -> Html:
+    def symbol(self, symbol: node.Symbol) -> Html:
         """Return a name: a letter, with its index below and its words above."""
         return name_in_mathml(symbol.name)
 
-    def indexed(self, entry: Indexed) -> Html:
+    def indexed(self, entry: node.Indexed) -> Html:
         """Return an entry, its place below; the head, and words of its name, above."""
         if (gradient := gradient_from(entry.name)) is not None:
             of = self.indexed(entry._replace(name=gradient.of))
             # on a line, for fractions in many lines would be too close to one another
             return _gradient(gradient, _row(_slope_of(_word("L")), _sign("/"), _slope_of(of)))
-        name = parts_of(entry.name)
-        head, places = entry.place[:-2], map(str, entry.place[-2:])
+        name = Name.of(entry.name)
+        places = [str(each) for each in entry.place]
         number = f"{name.number};" if name.number else ""
-        above = _above(name.parts, name.word, name.mark, *(f"({each})" for each in head))
-        return _scripted(
-            _letters(name.letters, entry.name), _text(f"{number}{','.join(places)}"), above
-        )
+        below = _text(f"{number}{','.join(places[-2:])}")
+        above = name.above(name.word, head="".join(places[:-2]))
+        return _scripted(_letters(name, entry.name), below, above)
 
-    def sum(self, total: Sum) -> Html:
+    def sum(self, total: node.Sum) -> Html:
         """Return the terms with their signs; a product of numbers is in brackets."""
         terms = enumerate(total.terms)
         return _row(*(part for place, term in terms for part in self._term(term, place)))
 
-    def negative(self, negative: Negative) -> Html:
+    def negative(self, negative: node.Negative) -> Html:
         """Return −x."""
         term = negative.term
         if _is_negative(term):
             return _row(_sign("−"), _in_brackets(self.write(term)))
         return _row(_sign("−"), self._bracketed(term))
 
-    def product(self, product: Product) -> Html:
+    def product(self, product: node.Product) -> Html:
         """Return 2 · 3, S × 1 or X W_Q."""
         parts: list[Html] = []
         for place, factor in enumerate(product.factors):
             parts += [_sign(product.sign) if product.sign else _THIN] if place else []
             parts.append(
-                self._bracketed(factor)
-                if isinstance(factor, Sum | Negative | Over | Where)
-                else self.write(factor)
+                self._bracketed(factor) if isinstance(factor, OPEN) else self.write(factor)
             )
         return _row(*parts)
 
-    def quotient(self, quotient: Quotient) -> Html:
+    def quotient(self, quotient: node.Quotient) -> Html:
         """Return one over the other, with a line."""
         return element("mfrac", self.write(quotient.top), self.write(quotient.bottom))
 
-    def power(self, power: Power) -> Html:
+    def power(self, power: node.Power) -> Html:
         """Return e and above it 8.50."""
         base = self.write(power.base)
-        if not isinstance(power.base, Symbol | Number) or _is_negative(power.base):
+        if not isinstance(power.base, node.Symbol | node.Number) or _is_negative(power.base):
             base = _in_brackets(base)
         return element("msup", base, self._exponent(power.exponent))
 
-    def root(self, root: Root) -> Html:
+    def root(self, root: node.Root) -> Html:
         """Return a square root."""
         return element("msqrt", self.write(root.radicand))
 
-    def call(self, call: Call) -> Html:
+    def call(self, call: node.Call) -> Html:
         """Return tanh(x), or ‖x‖."""
         if call.function == "norm":
             return _row(_sign("‖"), self.write(call.argument), _sign("‖"))
         return _row(_function(call.function), _in_brackets(self.write(call.argument)))
 
-    def transposed(self, transposed: Transposed) -> Html:
+    def transposed(self, transposed: node.Transposed) -> Html:
         """Return K with a T above."""
         matrix = self.write(transposed.matrix)
         symbol = transposed.matrix
-        is_name = isinstance(symbol, Symbol) and gradient_from(symbol.name) is None
+        is_name = isinstance(symbol, node.Symbol) and gradient_from(symbol.name) is None
         return element("msup", matrix if is_name else _in_brackets(matrix), _sign("⊤"))
 
-    def stacked(self, stacked: Stacked) -> Html:
+    def stacked(self, stacked: node.Stacked) -> Html:
         """Return [past_K; K]."""
         parts: list[Html] = []
         for place, matrix in enumerate(stacked.matrices):
             parts += [*([_sign(";")] if place else []), self.write(matrix)]
         return _row(_sign("["), *parts, _sign("]"))
 
-    def over(self, over: Over) -> Html:
+    def over(self, over: node.Over) -> Html:
         """Return Σ with its index below, followed by the body."""
         sign = _sign("∑") if over.function == "Σ" else _word(over.function)
         body = self.write(over.body)
-        if over.function != "Σ" or isinstance(over.body, Sum | Negative | Where):
+        if has_brackets(over):
             body = _in_brackets(body)
         return _row(element("munder", sign, _text(over.under)), body)
 
-    def entrywise(self, entries: Entrywise) -> Html:
+    def entrywise(self, entries: node.Entrywise) -> Html:
         """Return the entry in square brackets, its indices below."""
         inner = _row(_sign("["), self.write(entries.body), _sign("]"))
         return element("msub", inner, _text(",".join(entries.at)))
 
-    def where(self, where: Where) -> Html:
+    def where(self, where: node.Where) -> Html:
         """Return x if causal, otherwise −∞."""
         condition = _text(f"\u00a0{where.said.replace('…', where.condition)}\u00a0")
         return _row(self.write(where.value), condition, self.write(where.otherwise))
 
-    def pieces(self, expression: Expression) -> list[Html]:
+    def pieces(self, expression: node.Expression) -> list[Html]:
         """Return an expression in parts between which a line may be broken."""
-        if isinstance(expression, Sum):
+        if isinstance(expression, node.Sum):
             terms = enumerate(expression.terms)
             return [_row(*self._term(term, place, form="infix")) for place, term in terms]
-        if isinstance(expression, Quotient) and _is_long(expression.top):
+        if isinstance(expression, node.Quotient) and _is_long(expression.top):
             first, *rest = self.pieces(expression.top)
             last = _row(rest[-1], _sign(")"), _sign("/"), self._bracketed(expression.bottom))
             return [_row(_sign("("), first), *rest[:-1], last]
-        if isinstance(expression, Quotient) and _is_long(expression.bottom):
+        if isinstance(expression, node.Quotient) and _is_long(expression.bottom):
             first, *rest = self.pieces(expression.bottom)
             top = _row(self._bracketed(expression.top), _sign("/"))
             return [top, _row(_sign("("), first), *rest[:-1], _row(rest[-1], _sign(")"))]
         return [self.write(expression)]
 
-    def _term(self, term: Expression, place: int, form: str | None = None) -> list[Html]:
+    def _term(self, term: node.Expression, place: int, form: str | None = None) -> list[Html]:
         """Return a term of a sum with its sign, spaced only after other terms.
 
         A sign that begins a line needs its form.
         """
         form = form if place else None
         sign = [element("mo", "+", form=form)] if place else []
-        if isinstance(term, Negative):
+        if isinstance(term, node.Negative):
             sign, term = [element("mo", "−", form=form)], term.term
         written = self.write(term)
-        is_product = isinstance(term, Product | Where) and getattr(term, "sign", "·") == "·"
+        is_product = (
+            isinstance(term, node.Product | node.Where) and getattr(term, "sign", "·") == "·"
+        )
         if is_product or (sign and _is_negative(term)):
             written = _in_brackets(written)
         return [*sign, written]
 
-    def _exponent(self, exponent: Expression) -> Html:
+    def _exponent(self, exponent: node.Expression) -> Html:
         """Return an exponent: a fraction with a slash, for its line would be high."""
-        if isinstance(exponent, Quotient):
+        if isinstance(exponent, node.Quotient):
             return _row(self._bracketed(exponent.top), _sign("/"), self._bracketed(exponent.bottom))
-        if isinstance(exponent, Ratio):
+        if isinstance(exponent, node.Ratio):
             sign = [_sign("−")] if exponent.exact < 0 else []
             top, bottom = abs(exponent.exact.numerator), exponent.exact.denominator
             return _row(*sign, _number(str(top)), _sign("/"), _number(str(bottom)))
         return self.write(exponent)
 
-    def _bracketed(self, expression: Expression) -> Html:
+    def _bracketed(self, expression: node.Expression) -> Html:
         written = self.write(expression)
-        is_compound = isinstance(expression, Sum | Negative | Product | Over | Where)
-        return _in_brackets(written) if is_compound else written
+        return _in_brackets(written) if isinstance(expression, COMPOUND) else written
 
 
 def name_in_mathml(name: str, head: int = 0) -> Html:
@@ -217,13 +196,10 @@ def name_in_mathml(name: str, head: int = 0) -> Html:
     if (gradient := gradient_from(name)) is not None:
         of = name_in_mathml(gradient.of, head)
         return _gradient(gradient, element("mfrac", _slope_of(_word("L")), _slope_of(of)))
-    parts = parts_of(name)
-    is_below = is_subscripted(parts)
-    below = (parts.word if is_below else "") or parts.number
-    word = "" if is_below else parts.word
-    above = _above(parts.parts, word, parts.mark, f"({head})" if head else "")
-    index = _word(below) if below and not below.isdigit() else _number(below) if below else None
-    return _scripted(_letters(parts.letters, name), index, above)
+    parts = Name.of(name)
+    below, word = parts.scripts
+    index = _number(below) if below.isdigit() else _word(below) if below else None
+    return _scripted(_letters(parts, name), index, parts.above(word, head=head or ""))
 
 
 def in_mathml(*pieces: Html) -> Html:
@@ -231,30 +207,19 @@ def in_mathml(*pieces: Html) -> Html:
     return element("math", *pieces)
 
 
-def formula_in_mathml(name: str, formula: Expression, *, is_open: bool = False) -> Html:
-    """Return the equation of a step; an open one ends with a sign, for its matrix to follow."""
-    end = [_sign("=")] if is_open else []
-    return in_mathml(name_in_mathml(name), _sign("="), MathMl().write(formula), *end)
+def _is_long(expression: node.Expression) -> bool:
+    return isinstance(expression, node.Sum) and len(in_text(expression)) > WIDEST_IN_FRACTION
 
 
-def breakable(expression: Expression) -> Html:
-    """Return an expression as formulas between which a line may be broken."""
-    return joined((in_mathml(piece) for piece in MathMl().pieces(expression)), " ")
-
-
-def _is_long(expression: Expression) -> bool:
-    return isinstance(expression, Sum) and len(in_text(expression)) > WIDEST_IN_FRACTION
-
-
-def _is_negative(expression: Expression) -> bool:
+def _is_negative(expression: node.Expression) -> bool:
     """Return whether the text begins with a minus."""
-    if isinstance(expression, Number):
+    if isinstance(expression, node.Number):
         return expression.text.startswith("-")
-    if isinstance(expression, Ratio):
+    if isinstance(expression, node.Ratio):
         return expression.exact < 0
-    if isinstance(expression, Product):
+    if isinstance(expression, node.Product):
         return _is_negative(expression.factors[0])
-    return isinstance(expression, Negative)
+    return isinstance(expression, node.Negative)
 
 
 def _slope_of(of: Html) -> Html:
@@ -276,27 +241,16 @@ def _function(name: str) -> Html:
     return element(kind, _word(base), _word(script))
 
 
-def _letters(tex: str, whole: str) -> Html:
-    """Return the letters of a name: italic where it is one, upright where it is a word."""
-    if tex.startswith(r"\text"):  # of no kind that has parts
-        return _word(whole)
-    letters = tex.removeprefix("\\")
-    return _word(_GREEK.get(letters, letters))
+def _letters(parts: Name, whole: str) -> Html:
+    """Return the letters of a name; all of one that has no parts."""
+    letters = parts.letters.removeprefix("\\")
+    return _word(whole if letters.startswith("text{") else _GREEK.get(letters, letters))
 
 
-def _above(parts: Sequence[str], word: str, *others: str) -> Html | None:
-    """Return the superscript: its part, a word, its head."""
-    places = [f"[{part}]" if part.isdigit() else part for part in parts]
-    found = [each for each in (*places, word, *others) if each]
-    return _text(" ".join(found)) if found else None
-
-
-def _scripted(base: Html, below: Html | None, above: Html | None) -> Html:
-    if below and above:
-        return element("msubsup", base, below, above)
-    if below or above:
-        return element("msub" if below else "msup", base, below or above)
-    return base
+def _scripted(base: Html, below: Html | None, above: str) -> Html:
+    scripts = [*([below] if below else []), *([_text(above)] if above else [])]
+    kind = f"m{'sub' * bool(below)}{'sup' * bool(above)}"
+    return element(kind, base, *scripts) if scripts else base
 
 
 def _row(*parts: Html) -> Html:

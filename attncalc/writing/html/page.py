@@ -26,7 +26,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, count, product
+from itertools import count, product
 from typing import NamedTuple
 
 from attncalc.base.text import capital
@@ -34,13 +34,7 @@ from attncalc.languages.catalogue import ENGLISH, catalogue
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
 from attncalc.writing.html.elements import LINE, Html, element, joined
-from attncalc.writing.html.mathml import (
-    MathMl,
-    breakable,
-    formula_in_mathml,
-    in_mathml,
-    name_in_mathml,
-)
+from attncalc.writing.html.mathml import MathMl, in_mathml, name_in_mathml
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.qr import qr_code
 from attncalc.writing.html.style import needed, style
@@ -148,15 +142,9 @@ def whole_page(
         element("title", title),
         element("style", _own(look)),
     )
-    page = element(
-        "html",
-        LINE,
-        element("head", LINE, joined(head, LINE), LINE),
-        LINE,
-        element("body", LINE, body, LINE, *made, class_=class_),
-        LINE,
-        lang=language,
-    )
+    top = element("head", LINE, joined(head, LINE), LINE)
+    rest = element("body", LINE, body, LINE, *made, class_=class_)
+    page = element("html", LINE, top, LINE, rest, LINE, lang=language)
     return formulas_in_language(f"<!DOCTYPE html>\n{page}\n", language)
 
 
@@ -176,16 +164,11 @@ def _as_whole_as_fits(document: parts.Document, *, is_sure: bool = False) -> par
 
     An interactive page of a solution always fits: larger ones are static.
     """
-    grids = [grid for part in document.parts for grid in _grids(part)]
+    with_grids = (part for part in document.parts if isinstance(part, parts.WITH_GRIDS))
+    grids = [grid for part in with_grids for grid in part.grids]
     if not is_sure and sum(len(grid.rows) * len(grid.columns) for grid in grids) > MOST_WHOLE:
         return document
     return replace(document, parts=tuple(map(_in_full, document.parts)))
-
-
-def _grids(part: parts.Part) -> Sequence[parts.Grid]:
-    if isinstance(part, parts.Given | parts.Section):
-        return part.grids
-    return (part.grid,) if isinstance(part, parts.Sheet) else ()
 
 
 def _in_full(part: parts.Part) -> parts.Part:
@@ -197,8 +180,6 @@ def _in_full(part: parts.Part) -> parts.Part:
 
 
 class _HtmlForm(parts.DocumentWriter[Html]):
-    """Yields elements."""
-
     def __init__(self, *, unfolded: bool) -> None:
         self.unfolded = unfolded
         self.level = 1
@@ -251,15 +232,14 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         )
 
     def _of_section(self, section: parts.Section) -> Iterator[Html]:
-        tables = (
-            matrix_table(grid, self._caption(grid), self.prefix, say=self.say)
-            for grid in section.shown
-        )
-        yield _beside(chain(() if section.is_marked else [_equation(section, self.say)], tables))
+        equation = [] if section.is_marked else [_equation(section, self.say)]
+        captioned = ((grid, self._caption(grid)) for grid in section.shown)
+        tables = (matrix_table(*each, self.prefix, say=self.say) for each in captioned)
+        yield _beside([*equation, *tables])
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
-        yield from (element("p", text, class_="remark") for text in footnote(section, self.say))
-        yield from (element("p", text, class_="remark") for text in section.remarks)
+        for text in (*footnote(section, self.say), *section.remarks):
+            yield element("p", text, class_="remark")
         if section.lines:
             yield self._work(section)
         if section.has_room:
@@ -278,34 +258,21 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         yield element("p", joined(said, ", "), class_="legend")
 
     def connections(self, connections: parts.Connections) -> Iterator[Html]:
-        told, kinds = dict(connections.shown), self._drawn(connections)
-        heads = (
-            self._head(connections, place, number, told[number], kinds)
-            for place, (number, _) in enumerate(connections.heads)
-            if number in told
-        )
-        yield self._section(
-            self.say(connections.title), _beside(heads, "heads"), class_="connections"
-        )
+        kinds = self._drawn(connections)
+        heads = (self._head(connections, kinds, *each) for each in connections.shown)
+        title = self.say(connections.title)
+        yield self._section(title, _beside(heads, "heads"), class_="connections")
 
     def _head(
-        self,
-        connections: parts.Connections,
-        place: int,
-        number: int,
-        told: list[str],
-        kinds: Sequence[str],
-    ) -> Html:
+        self, connections: parts.Connections, kinds: Sequence[str],
+        place: int, number: int, told: list[str],
+    ) -> Html:  # fmt: skip
         """Return the connections of one head: sentences, its map and its heatmap."""
         panel = Panel(connections, place, number, self.prefix, tuple(told), self.say)
         name = {"data_weights": connections.weights, "data_head": number or None}
-        return element(
-            "div",
-            *([self._heading(2, self.say(f"Head {number}"))] if number else []),
-            _bullets(told, **name),
-            _beside(_figure(panel, kind) for kind in kinds),
-            class_="head",
-        )
+        title = [self._heading(2, self.say(f"Head {number}"))] if number else []
+        drawn = _beside(_figure(panel, kind) for kind in kinds)
+        return element("div", *title, _bullets(told, **name), drawn, class_="head")
 
     def _drawn(self, connections: parts.Connections) -> list[str]:
         """Return which pictures of these weights the page has room for, and note which not."""
@@ -377,7 +344,9 @@ class _HtmlForm(parts.DocumentWriter[Html]):
 
 def _equation(section: parts.Section, say: Callable[[str], str]) -> Html:
     is_open = len(section.shown) == 1  # its matrix is next to it
-    equation = formula_in_mathml(section.step.name, section.formula, is_open=is_open)
+    equals, name = element("mo", "="), name_in_mathml(section.step.name)
+    end = [equals] if is_open else []
+    equation = in_mathml(name, equals, MathMl().write(section.formula), *end)
     label = say(f"Equation of {section.step.name}")
     room = {"role": "group", "tabindex": 0, "aria_label": label}
     look = "equation wide" if is_open else "equation wide alone"
@@ -406,12 +375,11 @@ def _beside(tables: Iterable[Html], name: str = "beside") -> Html:
 
 
 def _line(line: Derivation) -> Html:
-    """Return the work of one entry: its forms and its result."""
     writer = MathMl()
     equals, nearly = (in_mathml(element("mo", sign)) for sign in "=≈")
     pieces: list[object] = [in_mathml(writer.write(line.entry))]
     for form in line.forms:
-        pieces += [equals, breakable(form)]
+        pieces += [equals, *map(in_mathml, writer.pieces(form))]
     result = in_mathml(writer.write(line.result))
     pieces += [equals if line.is_exact else nearly, result]
     shown = joined(pieces, " ")

@@ -84,21 +84,15 @@ def framed(
         id_of(f"{panel.prefix}{kind}-{part}-", weights, head=head) for part in ("title", "desc")
     )
     width, height = map(at, size)
-    return element(
-        "svg",
+    inner = (
         element("title", panel.say(f"{kind.capitalize()} of {panel.called}"), id=title),
         element("desc", " ".join(f"{each}." for each in told), id=description),
         content,
-        class_=kind,
-        role="img",
-        aria_labelledby=title,
-        aria_describedby=description,
-        viewBox=f"0 0 {width} {height}",
-        width=width,
-        height=height,
-        data_weights=weights,
-        data_head=head or None,
     )
+    look = {"class_": kind, "role": "img", "aria_labelledby": title}
+    room = {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
+    of = {"data_weights": weights, "data_head": head or None}
+    return element("svg", *inner, **look, aria_describedby=description, **room, **of)
 
 
 def short(names: Sequence[str]) -> tuple[str, ...]:
@@ -158,10 +152,7 @@ class Side(NamedTuple):
 def map_of(panel: Panel) -> Html:
     """Return the map of a head; on a worksheet its dots, to draw lines between."""
     say = panel.say
-    inputs, outputs = (
-        distinct_names(panel.connections.inputs),
-        distinct_names(panel.connections.outputs),
-    )
+    inputs, outputs = map(distinct_names, (panel.connections.inputs, panel.connections.outputs))
     rows = max(len(inputs), len(outputs))
     pitch = min(PITCH, max(LEAST_PITCH, USUAL_HEIGHT / rows))
     rooms = room_of(inputs), room_of(outputs)
@@ -175,11 +166,8 @@ def map_of(panel: Panel) -> Html:
         element("g", *(line for line, _ in lines), class_="lines"),
         element("g", *(text for _, text in lines if text), class_="weights"),
     ]
-    told = (
-        [say("Two columns of dots to draw lines between")]
-        if panel.connections.is_blank
-        else panel.told
-    )
+    is_blank = panel.connections.is_blank
+    told = [say("Two columns of dots to draw lines between")] if is_blank else panel.told
     return framed(panel, "map", told, (sum(rooms) + ACROSS, right.bottom), joined(layers, LINE))
 
 
@@ -192,12 +180,9 @@ def _lines(
             of = {"class_": rank, "data_output": output + 1, "data_input": place + 1}
             start, end = (inputs.x, inputs.y(place)), (outputs.x, outputs.y(output))
             size = min(1.0, abs(row.weights[place]))
-            line = element(
-                "line",
-                **dict(zip(("x1", "y1", "x2", "y2"), map(at, (*start, *end)), strict=True)),
-                stroke_width=at(THINNEST + (THICKEST - THINNEST) * size),
-                **of,
-            )
+            ends = dict(zip(("x1", "y1", "x2", "y2"), map(at, (*start, *end)), strict=True))
+            width = at(THINNEST + (THICKEST - THINNEST) * size)
+            line = element("line", **ends, stroke_width=width, **of)
             is_written = inputs.rows <= MOST_WRITTEN and len(places) <= MOST_TIED
             share = NEAR + BETWEEN * (turn + (rank == "second"))
             x, y = (b + (a - b) * share for a, b in zip(start, end, strict=True))
@@ -212,9 +197,8 @@ def heatmap_of(panel: Panel) -> Html:
     size = left + side * len(across) + 6, top + side * len(down) + 4
     cells = (heat.cell(*place) for place in product(range(len(down)), range(len(across))))
     labels = element("g", *heat.labels(), class_="dots")
-    note = element(
-        "text", panel.say("hatched: masked"), x=at(left), y=at(size[1] + 12), class_="note"
-    )
+    said = panel.say("hatched: masked")
+    note = element("text", said, x=at(left), y=at(size[1] + 12), class_="note")
     hatch = id_of(f"{panel.prefix}hatch-", panel.connections.weights, head=panel.number)
     stripes = element("path", d="M0 6L6 0", stroke="currentColor")
     pattern = element(

@@ -108,24 +108,14 @@ def _cells(
         elif not is_step:
             yield element("td", *_content(cell))
         else:
-            yield element(
-                "td",
-                *_content(cell),
-                id=id_of(prefix, grid.name, row + 1, column + 1, head=grid.head),
-                class_=_class(cell),
-                data_row=row + 1,
-                data_column=column + 1,
-            )
-
-
-def _class(cell: Cell) -> str | None:
-    """Return the attributes of an entry, for its style and for the script of the page."""
-    look = cell.mark.look if cell.mark else cell.rank
-    return "empty" if cell.content is None else look or None
+            look = cell.mark.look if cell.mark else cell.rank
+            class_ = "empty" if cell.content is None else look or None
+            name = id_of(prefix, grid.name, row + 1, column + 1, head=grid.head)
+            place = {"data_row": row + 1, "data_column": column + 1}
+            yield element("td", *_content(cell), id=name, class_=class_, **place)
 
 
 def _text(cell: Cell | None) -> str:
-    """Return an entry as text in a line."""
     if cell is None:
         return LEFT_OUT
     if cell.content is None:

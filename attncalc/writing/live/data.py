@@ -128,11 +128,6 @@ def page_data(
     }  # fmt: skip
 
 
-def practice_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
-    """Return the data to mark a worksheet: its plan, and whose it is."""
-    return live_data(problem, fractions) | unmarked_data(problem)
-
-
 def unmarked_data(problem: Problem) -> dict[str, Any]:
     """Return the data of a worksheet that marks nothing: whose it is, and the name of its download.
 

@@ -10,7 +10,7 @@ from attncalc.equations.operation import UnstatedError
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
-from attncalc.writing.live.data import language_data, page_data, practice_data, unmarked_data
+from attncalc.writing.live.data import language_data, live_data, page_data, unmarked_data
 from attncalc.writing.live.script import PAGE, PRACTICE, UNMARKED, script
 from attncalc.writing.page import Page
 
@@ -80,7 +80,9 @@ def live_for(page: Page, what: str = PAGE) -> Live:
 def _data(page: Page, what: str) -> dict[str, Any]:
     if what == UNMARKED:
         return unmarked_data(page.problem)
-    return (practice_data if what == PRACTICE else page_data)(page.problem, page.fractions)
+    if what == PRACTICE:
+        return live_data(page.problem, page.fractions) | unmarked_data(page.problem)
+    return page_data(page.problem, page.fractions)
 
 
 def _why_not(page: Page, what: str) -> str | None:

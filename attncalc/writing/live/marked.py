@@ -19,7 +19,7 @@ from attncalc.writing.html.style import style
 from attncalc.writing.live.script import MARKED, script
 from attncalc.writing.page import given_grids
 from attncalc.writing.prose import line_in_text
-from attncalc.writing.reports.marking import MARKS, marking_document, place_of
+from attncalc.writing.reports.marking import MARKS, marking_document
 from attncalc.writing.verdict import Said, entry_named, expected_text, found_text, points_text
 
 MOST_NUMBERS = 20_000
@@ -46,8 +46,9 @@ def marked_data(marking: Marking) -> dict[str, Any]:
     own, on_page = OwnWork(marking), {marks.step.name for marks in _shown(marking)}
     entries: dict[str, Any] = {}
     for marks in _shown(marking):
-        for shown in np.ndindex(_shape(marking, marks)):
-            place = place_of(marking, shown)
+        *heads, rows, columns = marks.statuses.shape
+        for shown in np.ndindex(*heads, *marking.key.problem.standing.pair(rows, columns)):
+            place = marking.key.work.turned(shown)
             texts = list(_said(marking, marks, place, own))
             reads = dict.fromkeys(_reads(marking.key.work, on_page, marks, place))
             entries[_id(marks.step.name, shown)] = {"said": texts, "reads": list(reads)}
@@ -74,18 +75,9 @@ def _shown(marking: Marking) -> Iterator[StepMarks]:
             yield marks
 
 
-def _shape(marking: Marking, marks: StepMarks) -> tuple[int, ...]:
-    *heads, rows, columns = marks.statuses.shape
-    return (*heads, *marking.key.problem.standing.pair(rows, columns))
-
-
 def _id(name: str, shown: Place) -> str:
     *head, row, column = (index + 1 for index in shown)
     return id_of("", name, row, column, head=head[0] if head else 0)
-
-
-def _is_of_key(marking: Marking, marks: StepMarks) -> bool:
-    return marks.statuses.shape == marking.key.shown[marks.step.name].shape
 
 
 def _said(marking: Marking, marks: StepMarks, place: Place, own: OwnWork) -> Iterator[str]:
@@ -95,7 +87,7 @@ def _said(marking: Marking, marks: StepMarks, place: Place, own: OwnWork) -> Ite
     written = f"{name}, written as {found}" if found else name
     should = f"; it should be {expected_text(marking, marks, place)}" if status in SHOULD_BE else ""
     yield f"{written}: {f'{mark.sign} {mark.means}'.strip()}{should}"
-    if not _is_of_key(marking, marks):
+    if marks.statuses.shape != marking.key.shown[marks.step.name].shape:
         yield "It is calculated from matrices whose shapes differ from the key."
         return
     if (line := own.line(marks, place)) is not None:

@@ -34,11 +34,8 @@ class Template(NamedTuple):
 def write_playground(templates: Iterable[Template], first: str) -> str:
     """Return the page: templates, and the one that it opens with."""
     problem = json.dumps(_data(templates, first), separators=(",", ":"))
-    scripts = [
-        data_script(problem, "problem"),
-        data_script(json.dumps(f"problem={first}"), "start"),
-        script(PLAYGROUND),
-    ]
+    start = data_script(json.dumps(f"problem={first}"), "start")
+    scripts = [data_script(problem, "problem"), start, script(PLAYGROUND)]
     body = element("div", element("h1", TITLE), element("p", "This page needs JavaScript."),
                    id="playground")  # fmt: skip
     look = style("attncalc.writing.live", "playground.css")
@@ -58,11 +55,7 @@ def _data(templates: Iterable[Template], first: str) -> dict[str, Any]:
         }
         given = data["given"].values()
         turned = any("from" in each or each["shape"] != each["given"] for each in given)
-        found[key] = {each: data[each] for each in KEPT} | {
-            "group": group,
-            "title": title,
-            "command": problem.what,
-            "plans": plans,
-            "isTurned": turned,
-        }
+        named = {"group": group, "title": title, "command": problem.what}
+        found[key] = {each: data[each] for each in KEPT} | named
+        found[key] |= {"plans": plans, "isTurned": turned}
     return {"first": first, "templates": found, "steps": list(map(json.loads, known)), "look": LOOK}

@@ -98,7 +98,6 @@ def tokens(text: str) -> list[Token]:
 
 
 def _plain(text: str) -> list[tuple[str, str]]:
-    """Return kinds and texts of tokens."""
     found: list[tuple[str, str]] = []
     braces = [0]  # that are open in each expression of a template, within one another
     at, next_token = 0, _TOKEN.match
@@ -252,7 +251,6 @@ def _names() -> Iterator[str]:
 
 
 def _renamed(piece: Iterable[Token], short: Mapping[str, str]) -> Iterator[str]:
-    """Yield the texts of tokens under their new names."""
     for token in piece:
         name = short.get(token.text, token.text)
         if token.role == "both":

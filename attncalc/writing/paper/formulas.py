@@ -8,17 +8,7 @@ from attncalc.equations.expressions import Expression
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.writing.html.elements import Html, element
 from attncalc.writing.html.mathml import MathMl, name_in_mathml
-from attncalc.writing.paper.ink import (
-    SIZE,
-    Box,
-    Ink,
-    Look,
-    Stroke,
-    beside,
-    blank,
-    placed,
-    rule,
-)
+from attncalc.writing.paper.ink import SIZE, Box, Ink, Look, Stroke, beside, blank, placed, rule
 from attncalc.writing.translated import formulas_in_language
 
 SCRIPT = 0.72
@@ -170,27 +160,18 @@ class Formulas:
         root = Box(_OF_ROOT[0] * tall, top + 1.0, inner.down + 0.5, placed([(0, lift, sign)]).marks)
         return placed([(0.0, 0.0, root), over, (root.width + 0.5, 0.0, inner)])
 
-    def _msub(self, node: Element, size: float) -> Box:
-        return self._scripted(node[0], node[1], None, size)
-
-    def _msup(self, node: Element, size: float) -> Box:
-        return self._scripted(node[0], None, node[1], size)
-
-    def _msubsup(self, node: Element, size: float) -> Box:
-        return self._scripted(node[0], node[1], node[2], size)
-
-    def _scripted(
-        self, base: Element, below: Element | None, above: Element | None, size: float
-    ) -> Box:
-        main, small = self.box(base, size), max(SMALLEST, SCRIPT * size)
+    def _scripted(self, node: Element, size: float) -> Box:
+        main, small = self.box(node[0], size), max(SMALLEST, SCRIPT * size)
         parts = [(0.0, 0.0, main)]
-        if below is not None:
-            script = self.box(below, small)
+        if "sub" in node.tag:
+            script = self.box(node[1], small)
             parts.append((main.width, -max(0.18 * size, main.down - 0.1 * size), script))
-        if above is not None:
-            script = self.box(above, small)
+        if "sup" in node.tag:
+            script = self.box(node[-1], small)
             parts.append((main.width + 0.6, max(0.42 * size, main.up - 0.4 * size), script))
         return beside([placed(parts), blank(0.6)])
+
+    _msub = _msup = _msubsup = _scripted
 
     def _munder(self, node: Element, size: float) -> Box:
         sign = self.box(node[0], 1.25 * size if node[0].text == "∑" else size)

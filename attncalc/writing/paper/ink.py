@@ -211,9 +211,6 @@ def properties(
     families: tuple[str, ...], bold: bool, slanted: bool, size: float | None = None
 ) -> FontProperties:
     """Return fonts as matplotlib has them."""
-    return FontProperties(
-        family=list(families),
-        size=size,
-        style="italic" if slanted else "normal",
-        weight="bold" if bold else "normal",
-    )
+    weight: Any = "bold" if bold else "normal"
+    style: Any = "italic" if slanted else "normal"
+    return FontProperties(family=list(families), size=size, style=style, weight=weight)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from attncalc.base.text import shown_names
-from attncalc.writing.blocks import blocks_of, caption
+from attncalc.writing.blocks import parts_of
 from attncalc.writing.document import DAGGER, LEFT_OUT, Cell, Grid
 from attncalc.writing.paper.formulas import Formulas
 from attncalc.writing.paper.ink import (
@@ -42,14 +42,9 @@ class Block(NamedTuple):
 
 
 def matrix_blocks(
-    grid: Grid,
-    formulas: Formulas,
-    room: float,
-    say: Callable[[str], str] = str,
-    equals: str = "=",
+    grid: Grid, formulas: Formulas, room: float, say: Callable[[str], str] = str, equals: str = "="
 ) -> Iterator[Block]:
     """Yield a matrix under its name, in parts of columns and rows."""
-    rows, columns = grid.row_places, grid.column_places
     cells = [[_cell(cell, formulas) for cell in row] for row in grid.cells()]
     names, heads = _names(grid, 0, formulas), _names(grid, 1, formulas)
     turned = any(head.width > WIDEST_HEAD for head in heads)
@@ -58,37 +53,19 @@ def matrix_blocks(
     widths = [max(box.width for box in column) for column in zip(*cells, strict=True)]
     if heads and not turned:
         widths = [max(a, head.width) for a, head in zip(widths, heads, strict=True)]
-    across = list(blocks_of(widths, room - side, GAP))
-    is_empty = grid.cell(0, 0).content is None
-    down = list(blocks_of([1] * len(rows), MOST_EMPTY if is_empty else MOST_ROWS, 0))
-    for top, bottom in down:
-        for left, right in across:
-            said = [say(caption("row", rows[top:bottom], len(grid.rows)))] if len(down) > 1 else []
-            if len(across) > 1:
-                said.append(say(caption("column", columns[left:right], len(grid.columns))))
-            part = _table(
-                [row[left:right] for row in cells[top:bottom]],
-                widths[left:right],
-                names[top:bottom],
-                heads[left:right],
-                turned=turned,
-            )
-            yield Block(beside([first, part]), part, ", ".join(said))
-
-
-def table_block(grid: Grid, formulas: Formulas, room: float) -> Iterator[Block]:
-    """Yield numbers under headings, which are no matrix."""
-    yield from matrix_blocks(grid._replace(name="", head=0), formulas, room, equals=" ")
+    most = MOST_EMPTY if grid.cell(0, 0).content is None else MOST_ROWS
+    for down, across, said in parts_of(grid, widths, room - side, GAP, most, say):
+        rows = [row[across] for row in cells[down]]
+        part = _table(rows, widths[across], names[down], heads[across], turned=turned)
+        yield Block(beside([first, part]), part, ", ".join(said))
 
 
 def _names(grid: Grid, axis: int, formulas: Formulas) -> list[Box]:
     """Return the names of rows or columns, if they are more than numbers."""
     if not grid.tokens[axis]:
         return []
-    names, places = (
-        (grid.rows, grid.row_places) if axis == 0 else (grid.columns, grid.column_places)
-    )
-    shown = shown_names(names, places, LONGEST_NAME, str)
+    sides = (grid.rows, grid.row_places), (grid.columns, grid.column_places)
+    shown = shown_names(*sides[axis], LONGEST_NAME, str)
     return [formulas.ink.text(name, NAMES) for name in shown]
 
 

@@ -75,8 +75,10 @@ class _Drawing:
         if turn := node.get("transform"):
             yield from self._turned(turn, box)
             return
-        x -= box.width * _ANCHORS.get(node.get("text-anchor", self._usual(class_)), 0.0)
-        if "weights" in class_:  # the lines pass behind the numbers
+        is_weight = "weights" in class_
+        anchor = node.get("text-anchor", "middle" if is_weight else "start")
+        x -= box.width * _ANCHORS.get(anchor, 0.0)
+        if is_weight:  # the lines pass behind the numbers
             left, right, low, high = x - 1.5, x + box.width + 1.5, y - 1.5, y + box.up
             yield Stroke((left, right, right, left), (low, low, high, high), 0.0, fill=1.0)
         yield from (moved(mark, x, y) for mark in box.marks)
@@ -84,10 +86,6 @@ class _Drawing:
     def _look(self, class_: str) -> Look:
         size = WEIGHT if "weights" in class_ else NAME
         return Look(size * self.scale, "head" in class_, grey=1.0 if "deep" in class_ else 0.0)
-
-    @staticmethod
-    def _usual(class_: str) -> str:
-        return "middle" if "weights" in class_ else "start"
 
     def _turned(self, turn: str, box: Box) -> Iterator[Mark]:
         """Yield a name that rises over its column."""

@@ -15,7 +15,7 @@ from attncalc.writing.latex import KEYS, RULE_OF_LINES
 from attncalc.writing.latex_layout import by_rows
 from attncalc.writing.paper.formulas import Formulas
 from attncalc.writing.paper.ink import PLAIN, SIZE, Box, Ink, Look, beside, blank, placed, rule
-from attncalc.writing.paper.matrices import Block, matrix_blocks, table_block
+from attncalc.writing.paper.matrices import Block, matrix_blocks
 from attncalc.writing.paper.pages import ROOM, Line, Sheet, make_pdf
 from attncalc.writing.paper.pictures import picture
 from attncalc.writing.prose import footnote, sentence
@@ -81,8 +81,6 @@ def _sheet(document: parts.Document, ink: Ink) -> Sheet:
 
 
 class _Paper(parts.DocumentWriter[Line]):
-    """Yields lines of boxes."""
-
     def __init__(self, ink: Ink, language: str = ENGLISH) -> None:
         self.ink = ink
         self.formulas, self.small = (Formulas(ink, size, language) for size in (SIZE, WORK))
@@ -118,20 +116,18 @@ class _Paper(parts.DocumentWriter[Line]):
 
     def given(self, given: parts.Given) -> Iterator[Line]:
         yield from self.heading(self.say("Given"))
-        blocks = (
-            b for grid in given.shown for b in matrix_blocks(grid, self.formulas, ROOM, self.say)
-        )
-        yield from self._side_by_side(blocks)
+        yield from self._side_by_side(self._blocks(given.shown))
+
+    def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[Block]:
+        for grid in grids:
+            yield from matrix_blocks(grid, self.formulas, ROOM, self.say)
 
     def section(self, section: parts.Section) -> Iterator[Line]:
         name = self.formulas.name(section.step.name)
         title = list(self.ink.wrapped(f": {section.said}", ROOM - name.width, HEADING))
         yield Line(beside([name, title[0]]), 14.0, stays=True)
         yield from (Line(line, 2.0, stays=True) for line in title[1:])
-        blocks = [
-            b for grid in section.shown for b in matrix_blocks(grid, self.formulas, ROOM, self.say)
-        ]
-        yield from self._result(section, blocks)
+        yield from self._result(section, list(self._blocks(section.shown)))
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
         for text in (*footnote(section, self.say), *section.remarks):
@@ -233,15 +229,12 @@ class _Paper(parts.DocumentWriter[Line]):
         yield from self.heading(self.say(connections.title))
         if connections.is_blank:
             yield from _stay(self._said(sentence(self.say(RULE_OF_LINES))), to_next=True)
-        told = dict(connections.shown)
-        for place, (number, _) in enumerate(connections.heads):
-            if number not in told:
-                continue
+        for place, number, told in connections.shown:
             if number:
                 yield from self._said(self.say(f"Head {number}"), Look(bold=True), stays=True)
             if not connections.is_blank:
-                yield from self.listed(told[number])
-            panel = Panel(connections, place, number, "", tuple(told[number]), self.say)
+                yield from self.listed(told)
+            panel = Panel(connections, place, number, "", tuple(told), self.say)
             yield from self._pictures(panel)
 
     def _pictures(self, panel: Panel) -> Iterator[Line]:
@@ -262,9 +255,8 @@ class _Paper(parts.DocumentWriter[Line]):
             yield from self._said(self.say(said), SMALL)
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[Line]:
-        yield from self._said(
-            self.say(f"Score: {verdict.score} ({verdict.share})"), Look(bold=True)
-        )
+        score = self.say(f"Score: {verdict.score} ({verdict.share})")
+        yield from self._said(score, Look(bold=True))
         yield from self.listed(verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[Line]:
@@ -275,12 +267,12 @@ class _Paper(parts.DocumentWriter[Line]):
 
     def sheet(self, sheet: parts.Sheet) -> Iterator[Line]:
         yield from self.heading(sheet.title)
-        yield from self._side_by_side(table_block(sheet.grid, self.formulas, ROOM))
+        grid = sheet.grid._replace(name="", head=0)
+        yield from self._side_by_side(matrix_blocks(grid, self.formulas, ROOM, equals=" "))
 
     def _said(
         self, text: str, look: Look = PLAIN, *, space: float = 4.0, stays: bool = False
     ) -> Iterator[Line]:
-        """Yield a paragraph."""
         for place, line in enumerate(self.ink.wrapped(text, ROOM, look)):
             yield Line(line, space if not place else 2.0, stays)
 

@@ -13,22 +13,14 @@ from matplotlib.ticker import MaxNLocator
 from attncalc.base.text import harmless, on_a_line
 from attncalc.base.types import Matrix
 from attncalc.problem.stated import heading
-from attncalc.studies.changes import Change, Infinity, value_text
+from attncalc.studies.changes import Change, Infinity, Value, value_text
 from attncalc.studies.vary import Variation, curve
 from attncalc.studies.watched import Watched
 from attncalc.writing.plotting import figure, heatmap
 from attncalc.writing.plotting.drawing import MOST_IN_A_ROW
 from attncalc.writing.plotting.look import Look, check_drawn
-from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import POINTS, widest
-from attncalc.writing.plotting.style import (
-    NAME_SIZE,
-    SMALL_SIZE,
-    TEXT_SIZE,
-    Palette,
-    line_looks,
-    palette_of,
-)
+from attncalc.writing.plotting.style import NAME_SIZE, SMALL_SIZE, Palette, line_looks, palette_of
 from attncalc.writing.studies.common import shown
 from attncalc.writing.studies.variation import said_of
 
@@ -63,31 +55,24 @@ class Axis:
         return log10(value) if self.is_log else value
 
 
-def render(variation: Variation, form: str, look: Look) -> Picture:
-    """Draw a study as a file of the given form."""
-    drawn = draw_variation(variation, look)
+def told(variation: Variation) -> list[str]:
+    """Return a description of the picture."""
     names = [on_a_line(change.about) for change in variation.changes]
     watched = ", ".join(each.name for each in variation.watched[:MOST_LINES])
-    told = [f"{watched} at {len(variation.points)} values of {' and '.join(names)}"]
-    told += said_of(variation)
-    return picture_of(drawn, form, heading(variation.problem), told, _texts(variation))
+    values = f"{len(variation.points)} values of {' and '.join(names)}"
+    return [f"{watched} at {values}", *said_of(variation)]
 
 
-def draw_variation(variation: Variation, look: Look) -> figure.HouseFigure:
+def draw(variation: Variation, look: Look) -> figure.HouseFigure:
     """Draw the lines of one change, or the heatmaps of two."""
     palette = palette_of(look)
-    draw = _lines if len(variation.changes) == 1 else _grids
+    mosaic_of = _lines if len(variation.changes) == 1 else _grids
     check_drawn(float(np.abs(variation.values[np.isfinite(variation.values)]).max(initial=0.0)))
-    mosaic = draw(variation, palette)
-    footnote = harmless(" · ".join(said_of(variation)))
-    caption = figure.Caption(harmless(heading(variation.problem)), footnote, _texts(variation))
-    return figure.figure_of(mosaic, caption, palette, look.size)
-
-
-def _texts(variation: Variation) -> tuple[str, ...]:
-    texts = [heading(variation.problem), *(each.name for each in variation.watched)]
+    title, footnote = heading(variation.problem), " · ".join(said_of(variation))
+    texts = [each.name for each in variation.watched]
     texts += [change.about for change in variation.changes]
-    return tuple(map(harmless, (*texts, *variation.problem.keys)))
+    caption = figure.caption_of(title, footnote, (*texts, *variation.problem.keys))
+    return figure.figure_of(mosaic_of(variation, palette), caption, palette, look.size)
 
 
 # one change: lines
@@ -110,11 +95,9 @@ def _lines(variation: Variation, palette: Palette) -> figure.Mosaic:
         return figure.panel_of(f"lines {number}", *tracks, partial(panel, groups[number]))
 
     across = 1 if len(groups) < FEW else MOST_ACROSS
-    rows = range(0, min(len(groups), MOST_PANELS), across)
-    parts = [
-        reduce(figure.beside, map(part, range(row, min(row + across, len(groups))))) for row in rows
-    ]
-    return reduce(figure.below, parts)
+    starts = range(0, min(len(groups), MOST_PANELS), across)
+    rows = (range(start, min(start + across, len(groups))) for start in starts)
+    return reduce(figure.below, (reduce(figure.beside, map(part, row)) for row in rows))
 
 
 def _groups(watched: Sequence[Watched]) -> list[list[int]]:
@@ -160,7 +143,7 @@ def _limits(values: Matrix, *, are_weights: bool) -> tuple[float, float]:
 
 
 def _label(axes: Axes, axis: Axis, change: Change, span: float, palette: Palette) -> None:
-    figure.furnish(axes, palette)
+    figure.furnish(axes, palette, harmless(change.about))
     axes.spines["bottom"].set_bounds(axis.at[0], axis.at[0] + span)
     ticks = axis.ticks
     if ticks is None:
@@ -171,8 +154,6 @@ def _label(axes: Axes, axis: Axis, change: Change, span: float, palette: Palette
         axes.set_xticks(inside, [f"{tick:.6g}" for tick in inside])
     else:
         axes.set_xticks(ticks, axis.names, parse_math=False)
-    label: dict[str, Any] = {"size": TEXT_SIZE, "color": palette.strong, "parse_math": False}
-    axes.set_xlabel(harmless(change.about), **label)
 
 
 def axis_of(change: Change, variation: Variation) -> Axis:
@@ -239,12 +220,7 @@ def _mark_changeovers(
 
 
 def name_ends(
-    axes: Axes,
-    axis: Axis,
-    names: Sequence[str],
-    ends: Matrix,
-    room: figure.Room,
-    palette: Palette,
+    axes: Axes, axis: Axis, names: Sequence[str], ends: Matrix, room: figure.Room, palette: Palette
 ) -> None:
     """Write the name of each line at its end, moved up or down where two would overlap."""
     low, high = axes.get_ylim()
@@ -284,9 +260,8 @@ def _grids(variation: Variation, palette: Palette) -> figure.Mosaic:
     """Return a heatmap for each watched value, those of weights on one scale."""
     count = min(len(variation.watched), MOST_GRIDS)
     panels = [_grid(variation, place, palette) for place in range(count)]
-    rows = [
-        reduce(figure.beside, panels[i : i + MOST_IN_A_ROW]) for i in range(0, count, MOST_IN_A_ROW)
-    ]
+    starts = range(0, count, MOST_IN_A_ROW)
+    rows = (reduce(figure.beside, panels[i : i + MOST_IN_A_ROW]) for i in starts)
     mosaic = reduce(figure.below, rows)
     left_out = len(variation.watched) - count
     if not left_out:
@@ -303,11 +278,8 @@ def _grids(variation: Variation, palette: Palette) -> figure.Mosaic:
 def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
     cells, watched = cells_of_grid(variation, place), variation.watched[place]
     values = cells.values
-    scale: heatmap.Scale = (
-        (0.0, 1.0) if watched.is_weight else (float(values.min()), float(values.max()))
-    )
-    if scale[0] == scale[1]:
-        scale = scale[0], scale[0] + 1.0
+    low, high = (0.0, 1.0) if watched.is_weight else (float(values.min()), float(values.max()))
+    scale = low, high + (low == high)
     rows, columns = values.shape
     cell = heatmap.natural_cell(cells, largest=heatmap.LARGEST_WITHOUT_VALUES)
 
@@ -323,16 +295,15 @@ def cells_of_grid(variation: Variation, place: int) -> heatmap.Cells:
     """Return the watched value at each pair of values, as cells with their digits."""
     shape = variation.shape
     values = variation.values[:, place].reshape(shape)
-    names = tuple(
-        tuple(
-            "∞" if isinstance(each, Infinity) else harmless(value_text(each))
-            for each in change.values
-        )
-        for change in variation.changes
-    )
+    down, across = variation.changes
+    names = tuple(map(_named, down.values)), tuple(map(_named, across.values))
     texts: tuple[tuple[str, ...], ...] = ()
     if values.size <= heatmap.MOST_VALUES:
         flat = [row[place] for row in variation.digits]
         texts = tuple(tuple(flat[i * shape[1] : (i + 1) * shape[1]]) for i in range(shape[0]))
-    titles = (harmless(variation.changes[0].about), harmless(variation.changes[1].about))
-    return heatmap.Cells(values, texts, (names[0], names[1]), titles, 0 if texts else values.size)
+    titles = harmless(down.about), harmless(across.about)
+    return heatmap.Cells(values, texts, names, titles, 0 if texts else values.size)
+
+
+def _named(value: Value) -> str:
+    return "∞" if isinstance(value, Infinity) else harmless(value_text(value))

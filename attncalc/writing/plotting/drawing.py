@@ -221,11 +221,9 @@ def _legend_rows(ranks: int, heads: int, look: Look) -> int:
 
 
 def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosaic:
-    """Return the heatmaps of the weights of all heads."""
-    every = _cells(problem, heads, look)
-    return _colored(
-        every, [head.number for head in heads], scale_of(heads), "attention weight", look
-    )
+    numbers = [head.number for head in heads]
+    cells = _cells(problem, heads, look)
+    return _colored(cells, numbers, scale_of(heads), "attention weight", look)
 
 
 def _colored(
@@ -302,16 +300,10 @@ def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[heatmap.
     return [heatmap.cells_of(problem, head, values=look.values, most=most) for head in heads]
 
 
-def _notes(problem: Problem, chosen: Sequence[maps.DrawnLines]) -> list[str]:
-    """Return notes about lines that are left out."""
-    drawn = sum(len(lines.texts) for lines in chosen)
-    left_out = sum(lines.left_out for lines in chosen)
-    too_small = sum(lines.too_small for lines in chosen)
-    zero = fixed(0.0, problem.decimals)
-    found = {
-        f"{left_out:,} smaller weights have no line in the picture: it shows the {drawn:,} "
-        "largest": left_out,
-        f"{too_small:,} weights have no line in the picture: they show as {zero} "
-        "(more --decimals draw them)": too_small,
-    }
-    return [note for note, count in found.items() if count]
+def _notes(problem: Problem, chosen: Sequence[maps.DrawnLines]) -> tuple[str, ...]:
+    shown = f"it shows the {sum(len(lines.texts) for lines in chosen):,} largest"
+    zeros = f"they show as {fixed(0.0, problem.decimals)} (more --decimals draw them)"
+    left_out, without = figure.LeftOut(), "weights have no line in the picture"
+    left_out[f"{{}} smaller {without}: {shown}"] = sum(lines.left_out for lines in chosen)
+    left_out[f"{{}} {without}: {zeros}"] = sum(lines.too_small for lines in chosen)
+    return figure.notes_of(left_out)

@@ -7,7 +7,7 @@ be saved long after it was built, so it contains its settings.
 import io
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,11 +23,13 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.transforms import Bbox
 
 from attncalc.base.errors import InputError
+from attncalc.base.text import harmless
 from attncalc.writing.plotting.look import Size
 from attncalc.writing.plotting.placing import BOLD, wrapped
 from attncalc.writing.plotting.style import (
     LIGHT,
     SMALL_SIZE,
+    TEXT_SIZE,
     TITLE_SIZE,
     WEIGHT_SIZE,
     Palette,
@@ -104,6 +106,16 @@ class Caption:
     footnote: str = ""
     texts: tuple[str, ...] = ()
 
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """The texts whose letters need a font."""
+        return self.title, *self.texts
+
+
+def caption_of(title: str, footnote: str, texts: Iterable[str]) -> Caption:
+    """Return the texts of a figure without what could change how it is shown."""
+    return Caption(harmless(title), harmless(footnote), tuple(map(harmless, texts)))
+
 
 def panel_of(name: str, width: Track, height: Track, draw: Draw) -> Mosaic:
     """Return a mosaic of one panel."""
@@ -178,7 +190,7 @@ class HouseFigure(Figure):
     """
 
     def __init__(self, caption: Caption, palette: Palette) -> None:
-        self._texts, self._title = (caption.title, *caption.texts), caption.title
+        self.caption = caption
         self.notes: tuple[str, ...] = ()
         engine = SteadyLayout(w_pad=PADDING[0], h_pad=PADDING[1], wspace=0, hspace=0)
         super().__init__(facecolor=palette.paper, layout=engine)
@@ -186,7 +198,7 @@ class HouseFigure(Figure):
 
     def draw(self, renderer: Any) -> None:
         """Draw in our style."""
-        with house_style(self._texts):
+        with house_style(self.caption.letters):
             super().draw(renderer)
 
     def savefig(self, fname: Any, **settings: Any) -> None:
@@ -194,8 +206,8 @@ class HouseFigure(Figure):
         form = settings.get("format") or Path(str(fname)).suffix.removeprefix(".")
         ours: dict[str, Any] = {"dpi": DOTS_PER_INCH, "facecolor": self.get_facecolor()}
         if form.lower() in FORMS:
-            ours["metadata"] = {"Title": self._title, **_METADATA[form.lower()]}
-        with house_style(self._texts), self._laid_out():
+            ours["metadata"] = {"Title": self.caption.title, **_METADATA[form.lower()]}
+        with house_style(self.caption.letters), self._laid_out():
             super().savefig(fname, **ours | settings)
 
     def content(self, form: str, **settings: Any) -> bytes:
@@ -224,7 +236,7 @@ def figure_of(
     mosaic: Mosaic, caption: Caption, palette: Palette = LIGHT, size: Size | None = None
 ) -> HouseFigure:
     """Draw a figure in which each panel has the size it needs, or the page the size asked for."""
-    with house_style((caption.title, *caption.texts)):
+    with house_style(caption.letters):
         fit = partial(_fitted, mosaic, caption, palette)
         figure, needed = fit(size)
         if size is not None and (
@@ -234,11 +246,13 @@ def figure_of(
         return figure
 
 
-def furnish(axes: Axes, palette: Palette) -> None:
-    """Set two sides, and the colors of ticks, of an axes with curves or points."""
+def furnish(axes: Axes, palette: Palette, *labels: str, size: float = TEXT_SIZE) -> None:
+    """Set two sides, the colors of ticks, and labels across and up, of an axes with curves."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(palette.rule)
     axes.tick_params(colors=palette.ink, labelsize=WEIGHT_SIZE, color=palette.rule)
+    for axis, text in zip((axes.xaxis, axes.yaxis), labels, strict=False):
+        axis.set_label_text(text, size=size, color=palette.strong, parse_math=False)
 
 
 def notes_of(left_out: LeftOut) -> tuple[str, ...]:
@@ -306,7 +320,6 @@ def _times(tracks: Sequence[Track], share: float) -> list[float]:
 
 
 def _drawn(mosaic: Mosaic, rooms: Rooms, caption: Caption, palette: Palette) -> HouseFigure:
-    """Draw all panels on tracks of these inches."""
     widths, heights = rooms
     figure = HouseFigure(caption, palette)
     panels = figure.subplot_mosaic(
@@ -351,7 +364,7 @@ def _page(figure: HouseFigure, rooms: Rooms) -> Room:
 
 
 def _too_small(fit: Callable[[Size], tuple[Any, Room]], size: Size, needed: Room) -> str:
-    """Raise an error for a size that is too small, with one that is not."""
+    """Return the message on a size that is too small, with one that is not."""
     width = _rounded_up(max(size[0], needed[0]))
     _, needed = fit((width, size[1]))  # on a wider page the title needs fewer lines
     height = _rounded_up(max(size[1] or 0, needed[1]))

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from math import log10
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -23,7 +22,7 @@ from attncalc.writing.plotting.curves import (
 from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import widest
-from attncalc.writing.plotting.style import NAME_SIZE, TEXT_SIZE, Palette, line_looks, palette_of
+from attncalc.writing.plotting.style import NAME_SIZE, Palette, line_looks, palette_of
 
 
 def render(growth: Growth, form: str, look: Look) -> Picture:
@@ -31,15 +30,15 @@ def render(growth: Growth, form: str, look: Look) -> Picture:
     palette = palette_of(look)
     curves = {name: values for name, values in growth.curves().items() if all(values)}
     groups = [
-        {name: values for name, values in curves.items() if (name.endswith("bytes")) == is_of_bytes}
+        {name: values for name, values in curves.items() if name.endswith("bytes") == is_of_bytes}
         for is_of_bytes in (False, True)
     ]
     panels = [_panel(growth, group, palette) for group in groups if group]
     title = f"Counts at {len(growth.values)} values of {growth.size}"
-    caption = figure.Caption(harmless(title), "", (harmless(growth.size),))
+    caption = figure.caption_of(title, "", ())
     drawn = figure.figure_of(reduce(figure.beside, panels), caption, palette, look.size)
     told = [f"{name}: {values[0]:,} to {values[-1]:,}" for name, values in curves.items()]
-    return picture_of(drawn, form, title, told, (growth.size,))
+    return picture_of(drawn, form, told)
 
 
 def _panel(growth: Growth, group: Mapping[str, Sequence[int]], palette: Palette) -> figure.Mosaic:
@@ -58,7 +57,7 @@ def _lines(
     values = np.stack(lines)
     for line, look in zip(values, line_looks(palette), strict=False):
         axes.plot(at, line, linewidth=1.6, marker="o", markersize=3, **look)
-    figure.furnish(axes, palette)
+    figure.furnish(axes, palette, harmless(growth.size))
     axes.spines["bottom"].set_bounds(at[0], at[-1])
     axes.set_xlim(at[0], at[0] + (at[-1] - at[0]) * room[0] / (room[0] - margin))
     axes.set_ylim(values.min() - 0.2, values.max() + 0.2)
@@ -69,6 +68,4 @@ def _lines(
     low, high = int(values.min()), int(values.max())
     powers = range(low, high + 1, (high - low) // 8 + 1)
     axes.set_yticks([*powers], [f"1e{power}" for power in powers])
-    label: dict[str, Any] = {"size": TEXT_SIZE, "color": palette.strong, "parse_math": False}
-    axes.set_xlabel(harmless(growth.size), **label)
     name_ends(axes, Axis(at, None, (), True), [*group], values[:, -1], room, palette)

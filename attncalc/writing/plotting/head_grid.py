@@ -15,9 +15,9 @@ from attncalc.solving.solution import Solution
 from attncalc.studies.layers import Comparison, Lens, Rollout, Walk
 from attncalc.writing.plotting import figure, heatmap
 from attncalc.writing.plotting.look import Look
-from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.style import TEXT_SIZE, WEIGHTS, Palette, palette_of
 from attncalc.writing.studies.common import shown
+from attncalc.writing.studies.layers import Found
 
 MOST_DOTS = 96
 """Dots of a head across: of more tokens, each dot is the largest weight of those it covers."""
@@ -27,32 +27,31 @@ LONGEST, DECIMALS = 12, 2
 """Letters of a token, and decimals of numbers in cells."""
 
 
-def render(found: Walk | Lens | Rollout | Comparison, form: str, look: Look) -> Picture:
-    """Draw all layers as a file of the given form."""
-    walk = found if isinstance(found, Walk) else found.walk
-    drawn = draw_heads(found, look) if isinstance(found, Walk) else draw_cells(found, look)
-    return picture_of(drawn, form, walk.title, walk.remarks, _texts(walk))
+def told(found: Found) -> tuple[str, ...]:
+    """Return a description of the picture."""
+    return found.walk.remarks
 
 
-def _texts(walk: Walk) -> tuple[str, ...]:
-    return tuple(map(harmless, (walk.title, *walk.words)))
+def draw(found: Found, look: Look) -> figure.HouseFigure:
+    """Draw all layers."""
+    palette, walk = palette_of(look), found.walk
+    made = _heads(found, palette) if isinstance(found, Walk) else _cells(found, palette)
+    texts = (*walk.words, *getattr(found, "names", {}).values())
+    caption = figure.caption_of(walk.title, made[1], texts)
+    return figure.figure_of(made[0], caption, palette, look.size)
 
 
-def draw_heads(walk: Walk, look: Look) -> figure.HouseFigure:
-    """Draw the weights of each head: a row for each layer, a column for each head, one scale."""
+def _heads(walk: Walk, palette: Palette) -> tuple[figure.Mosaic, str]:
+    """Return the weights of each head, a row for each layer, and what they show; on one scale."""
     rows = {number: _dots(solution) for number, solution in walk.run()}
     if not all(rows.values()):
         raise InputError("a picture of all heads needs the weights A of every layer: name A")
     most = max(map(len, rows.values()))
-    palette = palette_of(look)
-    draw = partial(_draw_heads, rows, most, palette)
     tracks = (figure.Track(INCHES * most, LEAST * most),
               figure.Track(INCHES * len(rows), LEAST * len(rows)))  # fmt: skip
-    panel = figure.panel_of("heads", *tracks, draw)
+    panel = figure.panel_of("heads", *tracks, partial(_draw_heads, rows, most, palette))
     mosaic = heatmap.with_bar(panel, "bar", (0.0, 1.0), "attention weight", palette)
-    footnote = "each square: queries down, keys across; the same colors for all heads"
-    caption = figure.Caption(harmless(walk.title), footnote, _texts(walk))
-    return figure.figure_of(mosaic, caption, palette, look.size)
+    return mosaic, "each square: queries down, keys across; the same colors for all heads"
 
 
 def _dots(solution: Solution) -> list[Matrix]:
@@ -62,13 +61,10 @@ def _dots(solution: Solution) -> list[Matrix]:
         return []
     weights = np.atleast_3d(solution.floats[step.name].T).T  # (heads, n, m)
     stride = -(-max(weights.shape[1:]) // MOST_DOTS)
-    made = []
-    for head in weights:
-        rows, columns = (-(-side // stride) * stride - side for side in head.shape)
-        full = np.pad(head, ((0, rows), (0, columns)))
-        tiles = full.reshape(len(full) // stride, stride, -1, stride)
-        made.append(tiles.max(axis=(1, 3)))
-    return made
+    rows, columns = (-side % stride for side in weights.shape[1:])
+    full = np.pad(weights, ((0, 0), (0, rows), (0, columns)))
+    tiles = full.reshape(len(full), full.shape[1] // stride, stride, -1, stride)
+    return list(tiles.max(axis=(2, 4)))
 
 
 def _draw_heads(
@@ -90,16 +86,15 @@ def _draw_heads(
     axes.set_ylabel("layer", size=TEXT_SIZE, color=palette.strong)
 
 
-def draw_cells(found: Lens | Rollout | Comparison, look: Look) -> figure.HouseFigure:
-    """Draw the logit lens, or the rollout after the last layer, as cells with texts."""
+def _cells(found: Lens | Rollout | Comparison, palette: Palette) -> tuple[figure.Mosaic, str]:
+    """Return the logit lens, or the rollout after the last layer, as cells, and what they show."""
     if isinstance(found, Comparison):
         raise InputError("changes have no picture: write them as tables, html, json, csv or npz")
-    palette, walk = palette_of(look), found.walk
     if isinstance(found, Lens):
         values = found.shares[:, :, 0]
         texts = [_short([found.names[int(i)] for i in row]) for row in found.best[:, :, 0]]
         rows = tuple(map(str, found.numbers))
-        titles, label, words = ("layer", "token"), "probability", walk.words or ("input",)
+        titles, label, words = ("layer", "token"), "probability", found.walk.words or ("input",)
         said = "each cell: the most probable token after this layer"
     else:
         values = [*found.matrices.values()][-1]
@@ -111,20 +106,14 @@ def draw_cells(found: Lens | Rollout | Comparison, look: Look) -> figure.HouseFi
         texts = []
     cells = heatmap.Cells(values, tuple(texts), (_short(rows), _short(words)), titles)
     cell = heatmap.natural_cell(cells)
-    size = (
-        figure.Track(cell[0] * values.shape[1], LEAST),
-        figure.Track(cell[1] * len(values), LEAST),
-    )
+    tracks = (figure.Track(cell[0] * values.shape[1], LEAST),
+              figure.Track(cell[1] * len(values), LEAST))  # fmt: skip
 
     def panel(axes: Axes, room: figure.Room) -> figure.LeftOut:
         return heatmap.draw_heatmap(axes, cells, (0.0, 1.0), room=room, palette=palette)
 
-    mosaic = heatmap.with_bar(
-        figure.panel_of("cells", *size, panel), "bar", (0.0, 1.0), label, palette
-    )
-    texts_of_all = (*_texts(walk), *map(harmless, getattr(found, "names", {}).values()))
-    caption = figure.Caption(harmless(walk.title), said, texts_of_all)
-    return figure.figure_of(mosaic, caption, palette, look.size)
+    cells_panel = figure.panel_of("cells", *tracks, panel)
+    return heatmap.with_bar(cells_panel, "bar", (0.0, 1.0), label, palette), said
 
 
 def _short(names: Sequence[str]) -> tuple[str, ...]:

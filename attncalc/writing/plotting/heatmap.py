@@ -209,13 +209,9 @@ def with_bar(
     def draw(axes: Axes, _: Room) -> None:
         figure = axes.get_figure()
         assert isinstance(figure, Figure)
-        bar = figure.colorbar(
-            ScalarMappable(Normalize(*scale), colours),
-            cax=axes,
-            alpha=alpha,
-            ticks=MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]),
-            format="%g",
-        )
+        shades = ScalarMappable(Normalize(*scale), colours)
+        ticks = MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10])
+        bar = figure.colorbar(shades, cax=axes, alpha=alpha, ticks=ticks, format="%g")
         bar.outline.set_visible(False)
         bar.ax.tick_params(color=palette.ink, labelcolor=palette.ink, labelsize=TICK_SIZE)
         bar.set_label(label, size=NAME_SIZE, color=palette.strong)
@@ -300,10 +296,9 @@ def _hatch(axes: Axes, cells: Cells, palette: Palette) -> None:
         corners = np.argwhere(cells.hidden)[:, ::-1] - 0.5
         square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
         look: dict[str, Any] = {"facecolor": "none", "edgecolor": palette.rule, "linewidth": 0}
-        axes.add_collection(
-            PolyCollection(corners[:, np.newaxis] + square, hatch=HATCH, zorder=2, **look),
-            autolim=False,
-        )
+        cells_of_mask = corners[:, np.newaxis] + square
+        stripes = PolyCollection(cells_of_mask, hatch=HATCH, zorder=2, **look)
+        axes.add_collection(stripes, autolim=False)
         return
     dots = _in_dots(cells.hidden.astype(float)) >= 0.5
     i, j = np.indices(dots.shape)

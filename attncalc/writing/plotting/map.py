@@ -278,21 +278,14 @@ def draw_legend(
     **where: Any,
 ) -> None:
     """Write the legend of lines of these ranks on an axes, in one row or several."""
-    ranks = [palette.ranks[number] for number in numbers]
     handles = [
         Line2D([], [], lw=linewidth, label=rank.label, color=rank.color, ls=rank.linestyle)
-        for rank in ranks
+        for rank in (palette.ranks[number] for number in numbers)
     ]
     columns = len(handles) if rows == 1 else 1
     look: dict[str, Any] = {"frameon": False, "borderpad": 0, "handlelength": 4}
-    axes.legend(
-        handles=handles,
-        ncols=columns,
-        fontsize=TEXT_SIZE - 1,
-        labelcolor=palette.strong,
-        **look,
-        **where,
-    )
+    look |= {"fontsize": TEXT_SIZE - 1, "labelcolor": palette.strong}
+    axes.legend(handles=handles, ncols=columns, **look, **where)
 
 
 def with_legend(

@@ -179,11 +179,7 @@ def _edges(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _draw_pixels(
-    axes: Axes,
-    pixels: NDArray[np.float64],
-    problem: Problem,
-    room: Room | None,
-    palette: Palette,
+    axes: Axes, pixels: NDArray[np.float64], problem: Problem, room: Room | None, palette: Palette
 ) -> None:
     """Draw pixels, the larger their number the lighter, and the lines between patches."""
     H, W = pixels.shape[:2]

@@ -15,21 +15,14 @@ from attncalc.base.text import harmless, of_each, on_a_line
 from attncalc.base.typed import quoted
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
-from attncalc.problem.stated import conventions, heading
+from attncalc.problem.stated import conventions
 from attncalc.problem.step import Plan, Step
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.influence import influence
 from attncalc.solving.solution import Head, Solution
-from attncalc.writing.plotting.drawing import (
-    MOST_HEADS,
-    draw,
-    draw_blank,
-    draw_gradient,
-    draw_on,
-    texts_of,
-)
+from attncalc.writing.plotting.drawing import MOST_HEADS, draw, draw_blank, draw_gradient, draw_on
 from attncalc.writing.plotting.figure import FORMS, HouseFigure
-from attncalc.writing.plotting.look import Look, read_size
+from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.patches import has_class_map
 from attncalc.writing.plotting.style import undrawable
 
@@ -96,23 +89,16 @@ def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ..
 
 def _of_several(solution: Solution, heads: Sequence[Head]) -> tuple[str, ...]:
     """Return the note on a picture that shows one attention of several."""
-    names = [each.name for each in solution.all_weights]
+    names, of = [each.name for each in solution.all_weights], solution.problem.attention_of
     if len(names) < 2:
         return ()
-    own = [each for each in solution.all_weights
-           if solution.problem.attention_of(each.name) is heads[0].attention]  # fmt: skip
-    others = [name for name in names if name not in [each.name for each in own]]
-    return (
-        f"the picture shows {own[0].name}: attncalc plot --head {others[-1]} draws another "
-        "attention",
-    )
+    own = next(name for name in names if of(name) is heads[0].attention)
+    other = [name for name in names if of(name) is not heads[0].attention][-1]
+    return (f"the picture shows {own}: attncalc plot --head {other} draws another attention",)
 
 
 def render(
-    solution: Solution,
-    form: str,
-    heads: Sequence[Head] | None = None,
-    look: Look | None = None,
+    solution: Solution, form: str, heads: Sequence[Head] | None = None, look: Look | None = None
 ) -> Picture:
     """Draw a solution as a file of the given form; the same input gives the same bytes.
 
@@ -148,29 +134,22 @@ def gradient_step(solution: Solution, name: str, look: Look) -> Step:
 def render_gradient(solution: Solution, name: str, form: str, look: Look) -> Picture:
     """Draw a gradient as a file of the given form, with white at 0."""
     step = gradient_step(solution, name, look)
-    problem = solution.problem
     figure = draw_gradient(solution, step, look)
-    told = [f"{step.name}, {step.title}"]
-    return _picture(problem, figure, form, _GRADIENT, told)
+    return _picture(solution.problem, figure, form, _GRADIENT, [f"{step.name}, {step.title}"])
 
 
-def render_blank(
-    problem: Problem, form: str, *, dark: bool = False, size: object = None
-) -> Picture:
+def render_blank(problem: Problem, form: str) -> Picture:
     """Draw the two columns of a problem without any line: a worksheet to draw the map on.
 
-    Nothing in the file shows the answers; the problem need not be solved. Raises InputError for an
-    invalid size, or one that is too small.
+    Nothing in the file shows the answers; the problem need not be solved.
 
     problem: the tokens are in the columns; several heads have a panel each.
     form: "png", "svg" or "pdf".
-    dark: whether the background is dark.
-    size: in inches: "12x8", (12, 8), or only a width; None for an automatic size.
     """
-    look = Look(dark=dark, size=read_size(size))
     attention = problem.attentions[0]
-    names = f"Inputs: {_named(attention.keys)}. Outputs: {_named(attention.queries)}"
-    return _picture(problem, draw_blank(problem, look), form, _BLANK, [names])
+    sides = (of_each([*map(on_a_line, each)]) for each in (attention.keys, attention.queries))
+    names = "Inputs: {}. Outputs: {}".format(*sides)
+    return _picture(problem, draw_blank(problem, Look()), form, _BLANK, [names])
 
 
 def figure_for(solution: Solution, head: str | int | None, look: Look) -> HouseFigure:
@@ -202,25 +181,20 @@ def plot_on(axes: Axes, solution: Solution, head: str | int | None, look: Look) 
 def _picture(
     problem: Problem, figure: HouseFigure, form: str, kind: str, told: Iterable[str]
 ) -> Picture:
-    """Return a figure's bytes, and its notes."""
-    sentences = (kind, *conventions(problem), *told)
-    return picture_of(figure, form, heading(problem), sentences, texts_of(problem))
+    return picture_of(figure, form, (kind, *conventions(problem), *told))
 
 
-def picture_of(
-    figure: HouseFigure, form: str, title: str, told: Sequence[str], texts: Sequence[str]
-) -> Picture:
+def picture_of(figure: HouseFigure, form: str, told: Sequence[str]) -> Picture:
     """Return the bytes of any figure, and its notes.
 
     form: "png", "svg" or "pdf".
-    title, told: its title, and the sentences that describe it for screen readers.
-    texts: all untrusted texts that it shows.
+    told: the sentences that describe it for screen readers.
     """
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages on font caches
     content = figure.content(form)
     if form == "svg":
-        content = _described(content.decode(), title, told)
-    missing = undrawable(texts)
+        content = _described(content.decode(), figure.caption.title, told)
+    missing = undrawable(figure.caption.letters)
     boxes = [f"no font here can draw {missing}: the picture shows boxes instead"]
     return Picture(content, (*(boxes if missing else ()), *figure.notes))
 
@@ -252,7 +226,3 @@ def _told(problem: Problem, heads: Sequence[Head], look: Look) -> Iterator[str]:
         for output, row in enumerate(head.rounded if few else ()):
             digits = ", ".join(fixed(weight, problem.decimals) for weight in row)
             yield f"Weights of output {on_a_line(queries[output])}: {digits}"
-
-
-def _named(names: Sequence[str]) -> str:
-    return of_each([on_a_line(name) for name in names])

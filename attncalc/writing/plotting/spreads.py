@@ -18,7 +18,6 @@ from attncalc.studies.simulate import MOST_KEPT, Simulation, variance_ratios
 from attncalc.writing.plotting import figure
 from attncalc.writing.plotting.drawing import HEAD_GAP
 from attncalc.writing.plotting.look import Look, check_drawn
-from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import drawn_names, wrapped
 from attncalc.writing.plotting.style import NAME_SIZE, TEXT_SIZE, Palette, palette_of
 from attncalc.writing.studies.simulation import said_of, significant
@@ -48,9 +47,8 @@ class _Shared(NamedTuple):
     cloud: tuple[Limits, Limits] | None
 
 
-def render(simulations: Sequence[Simulation], form: str, look: Look) -> Picture:
-    """Draw simulations as a file of the given form."""
-    drawn = draw_simulations(simulations, look)
+def told(simulations: Sequence[Simulation]) -> tuple[str, ...]:
+    """Return a description of the picture."""
     means = (
         f"{which and f'{which} draws: '}{each.name}: mean {significant(each.mean, 4)}, "
         f"std {significant(each.std, 4)}"
@@ -58,34 +56,27 @@ def render(simulations: Sequence[Simulation], form: str, look: Look) -> Picture:
         for which, draws in simulation.parts.items()
         for each in draws.statistics[:1]
     )
-    told = [*said_of(simulations), *means, *_ratios(simulations)]
-    return picture_of(drawn, form, _title(simulations), told, _texts(simulations))
+    return (*said_of(simulations), *means, *_ratios(simulations))
 
 
-def draw_simulations(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
+def draw(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
     """Draw a histogram for each problem and below it, where outputs are in a plane, their cloud."""
     palette = palette_of(look)
     shared = _shared(simulations)
-    columns = [
-        _column(place, each, shared, palette, len(simulations) > 1)
-        for place, each in enumerate(simulations)
-    ]
+    several = len(simulations) > 1
+    columns = [_column(*each, shared, palette, several) for each in enumerate(simulations)]
     footnote = " · ".join((*said_of(simulations), *_ratios(simulations)))
-    caption = figure.Caption(_title(simulations), harmless(footnote), _texts(simulations))
+    problems = [each.problem for each in simulations]
+    names = (name for each in problems for name in (heading(each), *each.keys, *each.queries))
+    caption = figure.caption_of(_title(simulations), footnote, names)
     return figure.figure_of(reduce(figure.beside, columns), caption, palette, look.size)
 
 
 def _title(simulations: Sequence[Simulation]) -> str:
     """Return the title of a problem; of several with their own titles, the draws."""
     if len(simulations) == 1:
-        return harmless(heading(simulations[0].problem))
-    return harmless("; ".join(draw.text for draw in simulations[0].draws))
-
-
-def _texts(simulations: Sequence[Simulation]) -> tuple[str, ...]:
-    texts = [heading(each.problem) for each in simulations]
-    texts += [name for each in simulations for name in (*each.problem.keys, *each.problem.queries)]
-    return tuple(map(harmless, texts))
+        return heading(simulations[0].problem)
+    return "; ".join(draw.text for draw in simulations[0].draws)
 
 
 def _ratios(simulations: Sequence[Simulation]) -> Iterator[str]:
@@ -313,9 +304,6 @@ def _ends(simulation: Simulation, output: int) -> tuple[int, int]:
 
 
 def _label(axes: Axes, across: str, up: str, palette: Palette) -> None:
-    figure.furnish(axes, palette)
+    figure.furnish(axes, palette, across, up, size=NAME_SIZE)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(**TICKS))
-    label: Any = {"size": NAME_SIZE, "color": palette.strong, "parse_math": False}
-    axes.set_xlabel(across, **label)
-    axes.set_ylabel(up, **label)

@@ -65,30 +65,18 @@ class Palette:
     ranks: tuple[Rank, Rank, Rank]
 
 
-LIGHT = Palette(
-    paper="white",
-    strong="black",
-    ink="#1a1a1a",
-    rule="#8c8c8c",
-    small_print="#555555",
-    ranks=(
-        Rank("most", "largest weight", "#0b3c6f", SOLID),
-        Rank("second", "second", "#b34700", DASHED),
-        Rank("others", "others", "#4d4d4d", DOTTED),
-    ),
-)
-DARK = Palette(
-    paper="#14181d",
-    strong="#ffffff",
-    ink="#e6e6e6",
-    rule="#8c8c8c",
-    small_print="#b0b0b0",
-    ranks=(
-        Rank("most", "largest weight", "#7fbcff", SOLID),
-        Rank("second", "second", "#ffab5e", DASHED),
-        Rank("others", "others", "#bdbdbd", DOTTED),
-    ),
-)
+def _ranks(most: str, second: str, others: str) -> tuple[Rank, Rank, Rank]:
+    return (
+        Rank("most", "largest weight", most, SOLID),
+        Rank("second", "second", second, DASHED),
+        Rank("others", "others", others, DOTTED),
+    )
+
+
+_LIGHT_RANKS = _ranks("#0b3c6f", "#b34700", "#4d4d4d")
+_DARK_RANKS = _ranks("#7fbcff", "#ffab5e", "#bdbdbd")
+LIGHT = Palette("white", "black", "#1a1a1a", "#8c8c8c", "#555555", _LIGHT_RANKS)
+DARK = Palette("#14181d", "#ffffff", "#e6e6e6", "#8c8c8c", "#b0b0b0", _DARK_RANKS)
 
 
 def palette_of(look: Look) -> Palette:
@@ -112,20 +100,9 @@ _DARK_LINES = ("#7fbcff", "#ffab5e", "#5fd3bc", "#e59bd8", "#bdbdbd")
 """Colors of lines: each has three times the contrast of the paper that is needed to see it."""
 
 _FONTS_FOR_THE_REST = (
-    "Noto Sans CJK JP",
-    "Noto Sans CJK SC",
-    "Noto Sans",
-    "Noto Emoji",
-    "WenQuanYi Zen Hei",
-    "IPAGothic",
-    "Arial Unicode MS",
-    "Hiragino Sans",
-    "PingFang SC",
-    "Yu Gothic",
-    "Malgun Gothic",
-    "Microsoft YaHei",
-    "Segoe UI Emoji",
-    "Symbola",
+    *("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans", "Noto Emoji", "WenQuanYi Zen Hei"),
+    *("IPAGothic", "Arial Unicode MS", "Hiragino Sans", "PingFang SC", "Yu Gothic"),
+    *("Malgun Gothic", "Microsoft YaHei", "Segoe UI Emoji", "Symbola"),
 )
 
 

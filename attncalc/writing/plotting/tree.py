@@ -10,7 +10,6 @@ from attncalc.base.text import harmless, on_a_line
 from attncalc.studies.generate import Candidate, Generation
 from attncalc.writing.plotting import figure
 from attncalc.writing.plotting.look import Look
-from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import widest
 from attncalc.writing.plotting.style import NAME_SIZE, SMALL_SIZE, Palette, palette_of
 from attncalc.writing.studies.common import shown
@@ -25,34 +24,27 @@ ROWS_LEFT_OUT = f"{{}} candidates are missing in the picture: it shows {MOST_ROW
 LINES = "thick line: the result; solid: kept; dotted: dropped"
 
 
-def render(made: Generation, form: str, look: Look) -> Picture:
-    """Draw generated tokens as a file of the given form."""
-    told = [*said_of(made), made.text]
-    return picture_of(draw_generation(made, look), form, made.source.title, told, _texts(made))
+def told(made: Generation) -> tuple[str, ...]:
+    """Return a description of the picture."""
+    return (*said_of(made), made.text)
 
 
-def draw_generation(made: Generation, look: Look) -> figure.HouseFigure:
+def draw(made: Generation, look: Look) -> figure.HouseFigure:
     """Draw the tree of the candidates, or of the beams."""
     columns = _columns(made)
-    wide = widest((*_texts(made), "-00.0000"), NAME_SIZE) + GAP
+    names = [_short(name) for name in made.names.values()]
+    wide = widest((*names, "-00.0000"), NAME_SIZE) + GAP
     width, height = wide * (len(columns) + 1), ROW * max(3, *map(len, columns))
-    left_out = figure.LeftOut(
-        {
-            STEPS_LEFT_OUT: len(made.steps) - len(columns),
-            ROWS_LEFT_OUT: sum(max(0, len(each.candidates) - MOST_ROWS) for each in made.steps),
-        }
-    )
+    rows = sum(max(0, len(each.candidates) - MOST_ROWS) for each in made.steps)
+    steps = len(made.steps) - len(columns)
+    left_out = figure.LeftOut({STEPS_LEFT_OUT: steps, ROWS_LEFT_OUT: rows})
     palette = palette_of(look)
-    draw = partial(_draw, made, columns, palette, GAP / wide, left_out)
+    panel = partial(_draw, made, columns, palette, GAP / wide, left_out)
     tracks = figure.Track(width, LEAST), figure.Track(height, LEAST)
     measure = "sum of ln p" if made.settings.beams > 1 else "p"
-    footnote = harmless(" · ".join((f"below each token: {measure}", LINES, *said_of(made))))
-    caption = figure.Caption(harmless(made.source.title), footnote, _texts(made))
-    return figure.figure_of(figure.panel_of("tree", *tracks, draw), caption, palette, look.size)
-
-
-def _texts(made: Generation) -> tuple[str, ...]:
-    return tuple(_short(name) for name in made.names.values())
+    footnote = " · ".join((f"below each token: {measure}", LINES, *said_of(made)))
+    caption = figure.caption_of(made.source.title, footnote, names)
+    return figure.figure_of(figure.panel_of("tree", *tracks, panel), caption, palette, look.size)
 
 
 def _short(name: str) -> str:

@@ -5,17 +5,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from attncalc.base.text import harmless_cell, on_a_line
+from attncalc.base.text import on_a_line
 from attncalc.grading.credit import shares_of
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Field, Part, Table
-from attncalc.writing.problem_file import as_lines
 from attncalc.writing.reports.many import (
     COLUMNS,
     Fact,
     Marked,
     Shown,
+    csv_line,
     fact,
     row_of,
     summary_of,
@@ -78,10 +78,7 @@ class Stray(NamedTuple):
 
 
 def as_csv(
-    entries: Sequence[ClassRow],
-    strays: Sequence[Stray],
-    steps: Sequence[str],
-    said: Said,
+    entries: Sequence[ClassRow], strays: Sequence[Stray], steps: Sequence[str], said: Said
 ) -> Iterator[str]:
     """Yield the table as CSV: a row for each student and problem, then one for each stray answer.
 
@@ -101,15 +98,8 @@ def as_csv(
         which = (*entry.student, entry.problem, made.place, made.how, late)
         yield csv_line([*which, *cells[1:], *shares])
     for place, why, what in strays:
-        blank = [""] * (len(COLUMNS) - 2 + len(columns))
-        where = len(COLUMNS) - 2
-        row = ["", "", "", "", "", place, what, "", *blank[:where], why, *blank[where:]]
-        yield csv_line(row)
-
-
-def csv_line(cells: Sequence[str]) -> str:
-    """Return a row of CSV, without formulas."""
-    return next(as_lines([[harmless_cell(cell) for cell in cells]]))
+        before, after = [""] * (len(COLUMNS) - 2), [""] * len(columns)
+        yield csv_line(["", "", "", "", "", place, what, "", *before, why, *after])
 
 
 def _cells(made: Outcome, said: Said) -> tuple[str, ...]:

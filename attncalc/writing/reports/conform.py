@@ -92,10 +92,7 @@ def conform_as_json(report: Report) -> str:
         "passed": len(report.of("passed")),
         "failed": len(report.of("failed")),
         "not_tested": len(report.of("not tested")),
-        "causes": [
-            {"code": cause.code, "says": cause.says, "explains": count}
-            for cause, count in report.causes
-        ],
+        "causes": [{"code": c.code, "says": c.says, "explains": n} for c, n in report.causes],
         "features": {
             name: {
                 status.replace(" ", "_"): sum(each.status == status for each in results)

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from attncalc.writing.reports.class_rows import EARNED, POSSIBLE, ClassRow, csv_line
+from attncalc.writing.reports.class_rows import EARNED, POSSIBLE, ClassRow
+from attncalc.writing.reports.many import csv_line
 from attncalc.writing.verdict import Said
 
 POINTS_POSSIBLE = "Points Possible"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from attncalc.base.types import Place
 from attncalc.grading.credit import is_shown, points_of
-from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Status
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
@@ -64,17 +64,12 @@ def _target(marking: Marking) -> _Target | None:
         if marks.count(Status.WRONG_SHAPE):
             return _Target(name, None, f"the shape of {name}")
         if marks.count(*NOT_RIGHT):
-            return _of_entry(marking, marks)
+            place = next(marks.places(*NOT_RIGHT))
+            return _Target(name, place, f"{name}, {entry_named(marking, marks, place).where}")
     if any(line.share < 1 for line in marking.lines):
         number = next(line.right.output for line in marking.lines if line.share < 1) + 1
         return _Target(LINES, None, f"output {number} of the map")
     return None
-
-
-def _of_entry(marking: Marking, marks: StepMarks) -> _Target:
-    place = next(marks.places(*NOT_RIGHT))
-    named = entry_named(marking, marks, place)
-    return _Target(marks.step.name, place, f"{marks.step.name}, {named.where}")
 
 
 def _on_the_map(level: int) -> Iterator[str]:

@@ -91,7 +91,6 @@ def _step(marking: Marking, marks: StepMarks, extent: Extent) -> dict[str, Any]:
 
 
 def _codes(marking: Marking, marks: StepMarks) -> Any:
-    """Return the code of each entry as the problem's layout has them, in lists."""
     codes = np.array([status.value for status in STATUSES], dtype=object)
     return marking.key.problem.standing.shown(codes[marks.statuses]).tolist()
 
@@ -100,15 +99,9 @@ def _first_wrong(marking: Marking) -> dict[str, Any] | None:
     wrong = marking.first_wrong
     if wrong is None:
         return None
-    name = wrong.marks.step.name
+    name, problem = wrong.marks.step.name, wrong.marks.problem
     if wrong.place is None:
-        return {
-            "step": name,
-            "row": None,
-            "column": None,
-            "found": wrong.marks.problem,
-            "expected": None,
-        }
+        return {"step": name, "row": None, "column": None, "found": problem, "expected": None}
     *head, row, column = marking.key.work.entry(name, wrong.place).place
     return {
         "step": name,
@@ -125,17 +118,9 @@ def _deviation(marking: Marking, marks: StepMarks) -> dict[str, Any]:
     worst = None
     if off.worst is not None:
         worst = list(marking.key.work.entry(marks.step.name, off.worst).place)
-    return {
-        "differ": off.differ,
-        "of": off.entries,
-        "absolute": _finite(off.absolute),
-        "relative": _finite(off.relative),
-        "worst": worst,
-    }
-
-
-def _finite(value: float) -> float | str:
-    return value if value < float("inf") else "inf"
+    errors = {"absolute": off.absolute, "relative": off.relative}
+    finite = {name: size if size < float("inf") else "inf" for name, size in errors.items()}
+    return {"differ": off.differ, "of": off.entries, **finite, "worst": worst}
 
 
 def _line(marking: Marking, line: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ LONGEST = 80
 """Characters that are shown of a text that was not read."""
 MOST_PLACES = 20
 """Places of other numbers that are listed."""
+IN_JSON = ("kind", "where", "line", "last", "what", "found", "right", "under", "why")
 HEADINGS = ("where", "what", "printed", "right", "why")
 
 
@@ -77,25 +78,12 @@ def _sentences(read: Read) -> Iterator[str]:
 def lessons_as_json(read: Sequence[Read]) -> str:
     """Return the same as JSON."""
     lessons = [
-        {
-            "lesson": each.place,
-            "error": each.error or None,
-            "findings": [_values(one) for one in each.findings],
-        }
-        for each in read
+        {"lesson": one.place, "error": one.error or None, "findings": [*map(_values, one.findings)]}
+        for one in read
     ]
     return in_json({"lessons": lessons}, indent=2) + "\n"
 
 
 def _values(each: Finding) -> dict[str, object]:
-    return {
-        "kind": each.kind,
-        "where": each.where,
-        "line": each.line,
-        "last": each.last,
-        "what": each.what,
-        "found": each.found or None,
-        "right": each.right or None,
-        "under": list(each.under),
-        "why": each.why or None,
-    }
+    values = {name: getattr(each, name) for name in IN_JSON}
+    return values | {name: values[name] or None for name in ("found", "right", "why")}

@@ -1,12 +1,12 @@
 """Many answers to one problem: a row for each, and which mistakes were common."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, count
 from pathlib import Path
 from statistics import mean, median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attncalc.base.text import amount, as_key, for_any_system, harmless_cell, in_json, on_a_line
 from attncalc.grading.credit import score, shares_of
@@ -85,19 +85,22 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str], *, shown: Shown = AS
     """
     said = shown.in_cell
     rows = ((*row_of(each, said), *_credits(each, names, said)) for each in answers)
-    safe = (tuple(map(harmless_cell, row)) for row in rows)
-    return "".join(as_lines(chain([(*COLUMNS, *names, LINES)], safe)))
+    return "".join(map(csv_line, chain([(*COLUMNS, *names, LINES)], rows)))
+
+
+def csv_line(cells: Iterable[str]) -> str:
+    """Return a row of CSV, without formulas."""
+    return next(as_lines([[harmless_cell(cell) for cell in cells]]))
 
 
 def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
     """Return all markings, and the summary, as one JSON object."""
-    listed = [
-        {"answer": each.place, "error": each.error}
-        if each.marking is None
-        else as_values(each.marking, extent)
-        for each in answers
-    ]
-    content = {"answers": listed, "summary": list(summary(answers))}
+
+    def values(each: Marked) -> dict[str, Any]:
+        error = {"answer": each.place, "error": each.error}
+        return error if each.marking is None else as_values(each.marking, extent)
+
+    content = {"answers": [*map(values, answers)], "summary": list(summary(answers))}
     return in_json(content, indent=2) + "\n"
 
 
@@ -113,17 +116,17 @@ def answers_document(
         table = Table("Answers", COLUMNS, tuple(rows), tuple(map(told, rows)))
         return Document("", (table, bullets), language=language)
     each_alone = tuple(page_of(each, shown) for each in answers if each.marking is not None)
-    tables = _on_a_page("Answers", rows)
+    tables = _on_a_page(rows)
     return Document("", (*tables, bullets, Appendix(each_alone)), language=language)
 
 
-def _on_a_page(title: str, rows: Sequence[tuple[str, ...]]) -> Iterator[Table]:
+def _on_a_page(rows: Sequence[tuple[str, ...]]) -> Iterator[Table]:
     """Yield rows as a table without empty columns, and their long texts as another one."""
     used = [any(column) for column in zip(*rows, strict=True)]
     kept = [place for place, name in enumerate(COLUMNS) if used[place] and name not in LONG]
     short = tuple(tuple(row[place] for place in kept) for row in rows)
     texts = tuple(told((*row[: -len(LONG)], *[""] * len(LONG))) for row in rows)
-    yield Table(title, tuple(COLUMNS[place] for place in kept), short, texts)
+    yield Table("Answers", tuple(COLUMNS[place] for place in kept), short, texts)
     notes = tuple(
         (row[0], f"not read: {text}" if name == LONG[0] else text)
         for row in rows

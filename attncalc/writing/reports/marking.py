@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from attncalc.base.text import of_each, on_a_line
-from attncalc.base.types import Place
 from attncalc.grading.credit import Score, points_of, score
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
@@ -42,11 +41,6 @@ def _heads_of(marks: StepMarks) -> list[tuple[int, ...]]:
     if marks.statuses.ndim == 2:
         return [()]
     return [(head,) for head in range(len(marks.statuses))]
-
-
-def place_of(marking: Marking, shown: Place) -> Place:
-    """Return the place in the plan's matrix of an entry that is shown at a place."""
-    return marking.key.work.turned(shown)
 
 
 def percent(score: Score) -> str:
@@ -93,13 +87,10 @@ def _section(marking: Marking, marks: StepMarks, said: Said, *, full: bool) -> S
     if marks.written is None or marks.count(Status.WRONG_SHAPE):
         return section._replace(remarks=(marks.problem or "not found",))
     grids = (_grid(marking, marks, head, full=full) for head in _heads_of(marks))
-    remarks = (_followed(marks),) if marks.problem else ()
+    remarks: tuple[str, ...] = ()
+    if marks.problem:  # its shape differs from the key's
+        remarks = (f"{marks.problem}: so it follows from {of_each(list(marks.misread))}",)
     return section._replace(grids=tuple(grids), remarks=remarks)
-
-
-def _followed(marks: StepMarks) -> str:
-    """Return the cause of a step's shape that differs from the key's."""
-    return f"{marks.problem}: so it follows from {of_each(list(marks.misread))}"
 
 
 def _grid(marking: Marking, marks: StepMarks, head: tuple[int, ...], *, full: bool) -> Grid:
@@ -107,7 +98,7 @@ def _grid(marking: Marking, marks: StepMarks, head: tuple[int, ...], *, full: bo
     names = labels_of(marking, marks)
 
     def cell(i: int, j: int) -> Cell:
-        place = place_of(marking, (*head, i, j))
+        place = marking.key.work.turned((*head, i, j))
         return Cell(found_text(marks, place), mark=MARKS[marks.status(place)])
 
     number = head[0] + 1 if head else 0

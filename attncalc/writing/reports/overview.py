@@ -46,22 +46,17 @@ def overview(entries: Sequence[ClassRow], title: str, language: str = ENGLISH) -
     texts = list(totals_in_words(facts, len(handed)))
     texts += [f"Not handed in: {missing} of {len(entries)}."] if missing else []
     texts += [f"Late: {late}."] if (late := sum(each.is_late for each in entries)) else []
+    # the mean above is that of answers handed in
+    who = " who handed something in, 0 for each missing problem" if missing and totals else ""
     parts: tuple[Part, ...] = (
         Bullets(tuple(texts)),
-        _table(_marks_title(totals, missing), ("marks", "students", ""), _histogram(totals)),
+        _table(f"Marks of students{who}", ("marks", "students", ""), _histogram(totals)),
         _table("Steps", ("step", "lost points", "of", "first mistake"), _steps(handed, several)),
     )
     if causes := [*_causes(handed, several)]:
         headings = "answers", "step", "cause", "sample", "by"
         parts = (*parts, _table("Causes", headings, iter(causes)))
     return Document(f"Overview: {on_a_line(title)}", parts, language=language)
-
-
-def _marks_title(totals: Sequence[Totals], missing: int) -> str:
-    """Return the title of the distribution; the mean above it is that of answers handed in."""
-    return "Marks of students" + (
-        " who handed something in, 0 for each missing problem" if missing and totals else ""
-    )
 
 
 def _table(title: str, headings: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Table:

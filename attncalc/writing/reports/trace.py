@@ -9,7 +9,7 @@ from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.problem.stated import conventions, heading
 from attncalc.writing.document import Bullets, Document, Facts, Table
-from attncalc.writing.verdict import first_mistake, unread_in_words
+from attncalc.writing.verdict import done, first_mistake, unread_in_words
 
 EQUAL, DIFFERS, FOLLOWS, UNSEEN = "equal", "differs", "follows", "not seen"
 
@@ -48,10 +48,7 @@ def _traced(marking: Marking, marks: StepMarks) -> Traced:
     off = deviation(marking, marks)
     wrong = marks.count(Status.WRONG, Status.WRONG_SHAPE)
     status = DIFFERS if wrong else FOLLOWS if marks.count(Status.FOLLOWS) else EQUAL
-    says = tuple(
-        cause.says if cause.step == marks.step.name else f"{cause.says} (in {cause.step})"
-        for cause in marks.causes
-    )
+    says = tuple(done(cause, marks.step.name) for cause in marks.causes)
     tensor = "" if marks.written is None else marks.written.place
     return Traced(marks.step.name, tensor, status, off.differ, off.entries, off.absolute, says)
 

@@ -1,16 +1,14 @@
 """The parts of a number, as a document and as JSON."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 
-import numpy as np
-
-from attncalc.base.rounding import fixed, half_away, round_floats
+from attncalc.base.rounding import fixed, half_away
 from attncalc.base.text import on_a_line
 from attncalc.solving.why import Part as Summand
 from attncalc.solving.why import Why
 from attncalc.writing.document import MOST_SHOWN, Bullets, Document, Part
-from attncalc.writing.studies.common import in_json, sheet
+from attncalc.writing.studies.common import filled, in_json, shown
 
 WIDEST = 20
 """Blocks of the longest bar."""
@@ -23,39 +21,26 @@ def why_document(whys: Sequence[Why], title: str, decimals: int, *, full: bool) 
     parts: list[Part] = []
     for each in whys:
         listed = largest(each.parts, full=full)
-        shown = [digits(part.value, decimals + MORE) for part in listed]
+        texts = [digits(part.value, decimals + MORE) for part in listed]
         sizes = [abs(float(part.value)) for part in listed]
         sizes = [size if size < float("inf") else 0.0 for size in sizes]
         longest = max(sizes, default=0.0) or 1.0
-        bars = ["█" * round(WIDEST * size / longest) for size in sizes]
-        bars = [
-            f"-{bar}" if text.startswith("-") else bar or "·"
-            for bar, text in zip(bars, shown, strict=True)
-        ]
-        rows = [on_a_line(part.text) for part in listed]
-        total = digits(each.value, decimals + MORE)
-        columns = [[*shown, total], [*bars, "·"]]
-        parts.append(
-            sheet(
-                f"{each.entry} = {digits(each.value, decimals)}: {each.how}",
-                [*rows, "sum"],
-                ["value", "size"],
-                lambda i, j, columns=columns: columns[j][i],  # type: ignore[misc]
-                full=True,
-            )
-        )
+        cells = []
+        for size, text in zip(sizes, texts, strict=True):
+            bar = "█" * round(WIDEST * size / longest)
+            cells.append((text, f"-{bar}" if text.startswith("-") else bar or "·"))
+        cells.append((digits(each.value, decimals + MORE), "·"))
+        said = f"{each.entry} = {digits(each.value, decimals)}: {each.how}"
+        rows = [*(on_a_line(part.text) for part in listed), "sum"]
+        parts.append(filled(said, rows, ("value", "size"), cells, full=True))
         asks = dict.fromkeys(name for part in listed for name in part.asks)
         if asks:
             names = [f'"{name}"' if " " in name else name for name in map(on_a_line, asks)]
-            how = "--of splits these further" if _are_components(asks) else "ask next"
+            is_of_entries = any(name.endswith("]") for name in asks)  # else components of logits
+            how = "ask next" if is_of_entries else "--of splits these further"
             more = f", … {len(names) - 12} more" if len(names) > 12 else ""
             parts.append(Bullets((f"{how}: {', '.join(names[:12])}{more}",)))
     return Document(title, tuple(parts))
-
-
-def _are_components(names: Iterable[str]) -> bool:
-    """Whether these are components of logits, and not entries of steps."""
-    return not any(name.endswith("]") for name in names)
 
 
 def largest(parts: Sequence[Summand], *, full: bool) -> list[Summand]:
@@ -76,7 +61,7 @@ def digits(value: object, decimals: int) -> str:
         return "∞" if number > 0 else "-∞"
     if isinstance(value, Decimal):
         return fixed(half_away(value, decimals), decimals)
-    return fixed(round_floats(np.array([number]), decimals)[0], decimals)
+    return shown(number, decimals)
 
 
 def why_as_json(whys: Sequence[Why], decimals: int) -> str:

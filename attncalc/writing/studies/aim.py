@@ -11,7 +11,7 @@ from attncalc.problem.stated import conventions, heading
 from attncalc.studies.aim import Aim, Obstacle, step_of
 from attncalc.studies.changes import value_text
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
-from attncalc.writing.studies.common import OF_MEASURES, in_json, in_rows, sheet, shown
+from attncalc.writing.studies.common import OF_MEASURES, filled, in_json, in_rows, sheet, shown
 from attncalc.writing.studies.variation import shown_value
 
 SHOWN = 6
@@ -23,11 +23,8 @@ LEAST = 1e-13
 def document(aim: Aim, *, full: bool = False) -> Document:
     """Return the document of a designed query."""
     aimed_for = f"aimed for: {on_a_line(aim.target.text)}", f"β = {value_text(aim.beta)}"
-    parts: tuple[Part, ...] = (
-        Facts((*aimed_for, *conventions(aim.problem))),
-        Bullets(tuple(_said(aim))),
-        *_sheets(aim, full=full),
-    )
+    facts, bullets = Facts((*aimed_for, *conventions(aim.problem))), Bullets(tuple(_said(aim)))
+    parts: tuple[Part, ...] = (facts, bullets, *_sheets(aim, full=full))
     left_out = f"c is the value before {' and '.join(aim.left_out)}, which aim leaves out"
     notes = (*([left_out] if aim.left_out else []), OF_MEASURES)
     return Document(heading(aim.problem), parts, notes)
@@ -66,9 +63,8 @@ def in_keys_text(aim: Aim, shares: Matrix) -> str:
 
 
 def _times(share: float, name: str) -> str:
-    return (
-        f"k_{name}" if share == 1 else f"-k_{name}" if share == -1 else f"{_short(share)} k_{name}"
-    )
+    times = {1.0: "", -1.0: "-"}.get(share, f"{_short(share)} ")
+    return f"{times}k_{name}"
 
 
 def obstacle_text(aim: Aim, obstacle: Obstacle) -> str:
@@ -92,21 +88,16 @@ def obstacle_text(aim: Aim, obstacle: Obstacle) -> str:
 
 def _sheets(aim: Aim, *, full: bool) -> Iterator[Sheet]:
     names, keys = query_names(aim), [f"input {name}" for name in aim.problem.keys]
-    yield sheet(
-        "The query" if len(names) == 1 else "The queries",
-        names,
-        numbered(aim.queries.shape[1]),
-        lambda i, j: f"{aim.queries[i, j]:.12g}",
-        full=full,
-    )
+    title, columns = f"The {'query' if len(names) == 1 else 'queries'}", aim.queries.shape[1]
+    queries = [[f"{each:.12g}" for each in row] for row in aim.queries]
+    yield filled(title, names, numbered(columns), queries, full=full)
     weights, outputs = (step_of(aim.problem, role) for role in ("weights", "outputs"))
     found = aim.solution.shown(weights)
     rows = [row[0] for row in found] if aim.solution.digits[weights].ndim == 3 else [found[0]]
-    yield sheet("Weights", names, keys, lambda i, j: rows[i][j], full=full)
+    yield filled("Weights", names, keys, rows, full=full)
     target = [shown(float(number), aim.problem.decimals) for number in aim.aimed_at]
     both = aim.solution.shown(outputs)[0], target
-    columns = numbered(aim.problem.d_v)
-    yield sheet("Output", ("c", "target"), columns, lambda i, j: both[i][j], full=full)
+    yield filled("Output", ("c", "target"), numbered(aim.problem.d_v), both, full=full)
     yield _over_beta(aim, full=full)
 
 

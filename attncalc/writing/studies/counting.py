@@ -5,7 +5,7 @@ from typing import Any
 
 from attncalc.studies.counting import FLOPS, Counted
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
-from attncalc.writing.studies.common import in_json, in_rows, sheet
+from attncalc.writing.studies.common import filled, in_json, in_rows
 
 _TABLES = (
     ("parameters", "by_matrix", "Parameters by matrix"),
@@ -40,22 +40,16 @@ def document(counted: Counted, *, full: bool = False) -> Document:
         f"Bytes of the attention weights: {found['attention_matrix']['formula']}.",
         f"Bytes of activations (results of all steps): {found['activations']['formula']}.",
     )
-    shown: tuple[Part, ...] = (
-        Facts(sizes),
-        Bullets(tuple(filter(None, said))),
-        *_sheets(found, full=full),
-    )
+    bullets = Bullets(tuple(filter(None, said)))
+    shown: tuple[Part, ...] = (Facts(sizes), bullets, *_sheets(found, full=full))
     return Document("Counts", shown, _NOTES[: 1 + bool(work["masked"])])
 
 
 def _sheets(found: Mapping[str, Any], *, full: bool) -> Iterator[Sheet]:
     for title, columns, rows in _tables(found):
-        names, values = [str(name) or "all" for name in rows], list(rows.values())
-
-        def text(i: int, j: int, values: list[Sequence[Any]] = values) -> str:
-            return _text(values[i][j])
-
-        yield sheet(title, names, columns, text, full=full)
+        names = [str(name) or "all" for name in rows]
+        cells = [[*map(_text, row)] for row in rows.values()]
+        yield filled(title, names, columns, cells, full=full)
 
 
 def _tables(found: Mapping[str, Any]) -> Iterator[Table]:

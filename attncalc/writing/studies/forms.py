@@ -13,18 +13,19 @@ from attncalc.studies.vary import Variation
 from attncalc.writing.document import Document
 
 if TYPE_CHECKING:  # some load matplotlib
+    from attncalc.writing.plotting.figure import HouseFigure
     from attncalc.writing.plotting.look import Look
     from attncalc.writing.plotting.picture import Picture
 
 _STUDIES = (
     (Generation, "generation", "tree"),
     (Walk | Lens | Rollout | Comparison, "layers", "head_grid"),
-    (Variation, "variation", "curves"),
+    (Variation | Training, "variation", "curves"),
     (Aim, "aim", "curves"),
     (object, "simulation", "spreads"),
 )
 """Results of studies; the module here with their `document`, `as_json`, `as_csv`, `write_npz` and,
-if it is interactive, `page`; and the module of `plotting` with their `render`."""
+if it is interactive, `page`; and the module of `plotting` with their `draw` and `told`."""
 
 
 def _refused(*_: Any) -> Any:
@@ -66,20 +67,32 @@ def forms_of(found: Any, *, cache: bool = False, apart: bool = False, **how: boo
             json=partial(training.as_json, found),
             page=partial(training.page, found, **how),
         )
-    name, drawing = next(names for kind, *names in _STUDIES if isinstance(found, kind))
-    module = import_module(f"attncalc.writing.studies.{name}")
+    module = _module_of(found, "studies")
     kept = {"cache": cache} if isinstance(found, Generation) else {}
     return Forms(
         partial(module.document, found, **kept, **how),
         partial(module.as_json, found, **kept),
         partial(module.as_csv, found),
         partial(module.write_npz, found),
-        partial(_drawn, drawing, found),
+        partial(_drawn, found),
         partial(module.page, found, **how) if hasattr(module, "page") else None,
     )
 
 
-def _drawn(module: str, found: Any, form: str, look: "Look") -> "Picture":
-    drawing = import_module(f"attncalc.writing.plotting.{module}")
-    made: Picture = drawing.render(found.curve if isinstance(found, Aim) else found, form, look)
-    return made
+def figure_of(found: Any, look: "Look") -> "HouseFigure":
+    """Draw what a study found; of what has a curve, the curve."""
+    figure: HouseFigure = _module_of(found, "plotting").draw(getattr(found, "curve", found), look)
+    return figure
+
+
+def _drawn(found: Any, form: str, look: "Look") -> "Picture":
+    from attncalc.writing.plotting.picture import picture_of
+
+    told = _module_of(found, "plotting").told(getattr(found, "curve", found))
+    return picture_of(figure_of(found, look), form, told)
+
+
+def _module_of(found: Any, package: str) -> Any:
+    """Return the module of a study in `studies` or in `plotting`."""
+    written, drawn = next(names for kind, *names in _STUDIES if isinstance(found, kind))
+    return import_module(f"attncalc.writing.{package}.{written if package == 'studies' else drawn}")

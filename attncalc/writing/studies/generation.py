@@ -11,7 +11,7 @@ from attncalc.base.text import numbered, on_a_line
 from attncalc.studies.draws import GENERATOR
 from attncalc.studies.generate import Candidate, Generation, Step
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, Table
-from attncalc.writing.studies.common import in_json, in_rows, sheet, shown
+from attncalc.writing.studies.common import filled, in_json, in_rows, sheet, shown
 
 OF_TREE = "Each branch of the tree ends with the sum of ln p up to there."
 NOT_READ = "the cache has no row of the last new token: no layer has read it"
@@ -55,7 +55,6 @@ def _told(made: Generation) -> Iterator[str]:
 
 
 def _step(made: Generation, number: int, *, full: bool) -> Sheet:
-    """Return the candidates of a step."""
     step, use, decimals = made.steps[number], made.settings, made.source.decimals
     columns = ["id", "logit", "p", "ln p"]
     columns += ["drawn with", "sum"] if use.is_drawn else ["sum of ln p"] if use.beams > 1 else []
@@ -77,7 +76,7 @@ def _step(made: Generation, number: int, *, full: bool) -> Sheet:
     title = f"Step {number + 1}"
     if step.drawn is not None:
         title += f": drawn number {shown(step.drawn, max(decimals, 4))}"
-    return sheet(title, names, columns, lambda i, j: rows[i][j], full=full)
+    return filled(title, names, columns, rows, full=full)
 
 
 def ln(each: Candidate) -> float:
@@ -101,7 +100,7 @@ def _finished(made: Generation, *, full: bool) -> Sheet:
         for each in made.beams
     ]
     columns = "tokens", "sum of ln p", "score"
-    return sheet("Finished beams", names, columns, lambda i, j: rows[i][j], full=full)
+    return filled("Finished beams", names, columns, rows, full=full)
 
 
 def _tree(made: Generation) -> Table:
@@ -143,13 +142,13 @@ def _cached(made: Generation, *, full: bool) -> Iterator[Sheet]:
         what = "keys" if name.endswith("K") else "values"
         for head, rows in enumerate(heads, start=1):
             of = f", head {head}" if len(heads) > 1 else ""
-            cell = partial(_entry, rows, made.source.decimals)
             title = f"Cached {what} {name}{of}"
-            yield sheet(title, tokens[: len(rows)], numbered(rows.shape[1]), cell, full=full)
+            columns, named = numbered(rows.shape[1]), tokens[: len(rows)]
+            yield sheet(title, named, columns, partial(_entry, made, rows), full=full)
 
 
-def _entry(rows: Any, decimals: int, i: int, j: int) -> str:
-    return shown(float(rows[i, j]), decimals)
+def _entry(made: Generation, rows: Any, i: int, j: int) -> str:
+    return shown(float(rows[i, j]), made.source.decimals)
 
 
 def as_json(made: Generation, *, cache: bool = False) -> str:
@@ -178,13 +177,13 @@ def _step_in_json(made: Generation, number: int, step: Step) -> dict[str, Any]:
 
 
 def _candidate(made: Generation, each: Candidate) -> dict[str, Any]:
-    found = {
+    found: dict[str, Any] = {
         "token": each.token,
         "text": made.names[each.token],
         "logit": each.logit,
-        "probability": each.probability,
-        "log_probability": ln(each) if each.probability else None,
     }
+    found["probability"] = each.probability
+    found["log_probability"] = ln(each) if each.probability else None
     if made.settings.is_drawn:
         return {**found, "drawn_with": each.share, "sum": each.cumulative}
     if made.settings.beams > 1:

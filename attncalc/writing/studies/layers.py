@@ -22,7 +22,7 @@ from attncalc.writing.html.layers import layers_page
 from attncalc.writing.html.page import MOST_WHOLE, write_html
 from attncalc.writing.page_data import numbers_of
 from attncalc.writing.problem_file import json_pieces
-from attncalc.writing.studies.common import sheet, shown
+from attncalc.writing.studies.common import filled, sheet, shown
 
 DECIMALS = 4
 """Decimals of probabilities and of logits."""
@@ -91,7 +91,6 @@ def page(found: Found, *, full: bool = False) -> str:
 
 
 def _layers(walk: Walk, *, full: bool) -> Document:
-    """Return the tables of the shown steps of every layer."""
     parts: list[Part] = [facts_of(walk)]
     for number, solution in walk.run():
         parts += sheets_of(number, solution, only=walk.only, full=full)
@@ -170,10 +169,7 @@ def _lens(found: Lens, *, full: bool) -> Document:
     ]
     title = f"Prediction {_where(found.walk, found.at)}"
     said = "the final normalization and the head, applied after each layer"
-    parts: list[Part] = [
-        facts_of(found.walk, said),
-        sheet(title, rows, columns, lambda i, j: cells[i][j], full=full),
-    ]
+    parts: list[Part] = [facts_of(found.walk, said), filled(title, rows, columns, cells, full=full)]
     if found.best.shape[1] > 1:
 
         def best(i: int, j: int) -> str:
@@ -191,7 +187,6 @@ def _where(walk: Walk, at: int) -> str:
 
 
 def _rollout(found: Rollout, *, full: bool) -> Document:
-    """Return the rollout after the last layer."""
     number, matrix = [*found.matrices.items()][-1]
     said = "each layer: mean of the heads and the identity, half each; the product of all layers"
     names = _fitting((found.queries, found.queries), matrix.shape)
@@ -218,7 +213,7 @@ def _comparison(found: Comparison, *, full: bool) -> Document:
     columns = "entries that differ", "largest difference"
     said = *found.said, "before → after; entries without an arrow are the same"
     names = [f"layer {number}, {name}" for number, name, *_ in rows]
-    summary = sheet("What changes", names, columns, lambda i, j: rows[i][2 + j], full=True)
+    summary = filled("What changes", names, columns, [row[2:] for row in rows], full=True)
     parts = (facts_of(found.walk, *said), *effect, summary, *tables)
     return Document(f"Without and with changes: {found.walk.title}", parts)
 
@@ -244,4 +239,4 @@ def _effect(effect: Effect, where: str) -> Sheet:
         (a, p), (b, q) = ((float(x[i]), float(y[i])) for x, y in (effect.clean, effect.changed))
         rows.append([shown(each, DECIMALS) for each in (a, b, b - a, p, q)])
     names = [f"{i}: {effect.names[i]}" if effect.names[i] != str(i) else str(i) for i in ids]
-    return sheet(f"Logits {where}", names, columns, lambda i, j: rows[i][j], full=True)
+    return filled(f"Logits {where}", names, columns, rows, full=True)

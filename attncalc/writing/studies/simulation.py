@@ -10,7 +10,7 @@ from attncalc.problem.stated import heading
 from attncalc.studies.draws import GENERATOR
 from attncalc.studies.simulate import QUANTILES, Simulation, variance_ratios
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
-from attncalc.writing.studies.common import in_json, in_rows, lasting, sheet, shown
+from attncalc.writing.studies.common import filled, in_json, in_rows, lasting, sheet, shown
 
 MORE = 2
 """Decimals that statistics have beyond those of the problem: a standard error is small."""
@@ -70,7 +70,7 @@ def _statistics(simulation: Simulation, title: str, *, full: bool) -> Sheet:
         for each in simulation.statistics
     ]
     names = [each.name for each in simulation.statistics]
-    return sheet(title, names, HEADINGS, lambda i, j: rows[i][j], full=full)
+    return filled(title, names, HEADINGS, rows, full=full)
 
 
 def _first(simulation: Simulation, weights: str, *, full: bool) -> Sheet:
@@ -112,14 +112,9 @@ def _directions(simulation: Simulation) -> Iterator[str]:
 
 def _ratios(simulations: Sequence[Simulation], *, full: bool) -> Sheet:
     ratios = variance_ratios(simulations)
-    names = list(ratios)
     columns = [f"1 over {number}" for number in range(2, len(simulations) + 1)]
-
-    def text(i: int, j: int) -> str:
-        ratio = ratios[names[i]][j]
-        return "-" if ratio is None else significant(ratio, 4)
-
-    return sheet("Ratios of the variances", names, columns, text, full=full)
+    rows = [["-" if x is None else significant(x, 4) for x in row] for row in ratios.values()]
+    return filled("Ratios of the variances", ratios, columns, rows, full=full)
 
 
 def significant(value: float, digits: int = 2) -> str:
@@ -151,10 +146,8 @@ def as_json(simulations: Sequence[Simulation]) -> str:
         {"problem": heading(each.problem), **content}
         for each, content in zip(simulations, contents, strict=True)
     ]
-    ratios = [
-        {"name": name, "ratios": list(ratios)}
-        for name, ratios in variance_ratios(simulations).items()
-    ]
+    found = variance_ratios(simulations).items()
+    ratios = [{"name": name, "ratios": list(of_one)} for name, of_one in found]
     return in_json({"problems": problems, "variance_ratios": ratios})
 
 
@@ -170,10 +163,7 @@ def _content(simulation: Simulation) -> dict[str, Any]:
         **({**counts, "watched_in_all": _content(of_all)["watched"]} if of_all else {}),
         "watched": [
             {
-                "name": each.name,
-                "mean": each.mean,
-                "std": each.std,
-                "standard_error": each.standard_error,
+                **each._asdict(),
                 "quantiles": dict(zip(map(str, QUANTILES), each.quantiles, strict=True)),
             }
             for each in simulation.statistics

@@ -41,13 +41,8 @@ def document(
     table = curve_document(training.curve, full=full).parts[1:]
     facts = Facts((*_rule(training), *said_of(training.curve)))
     worked = tuple(_worked(training, full=full)) if work else ()
-    if apart and worked:
-        worked_parts: tuple[Part, ...] = (Appendix(worked),)
-    else:
-        worked_parts = tuple(
-            part for each in worked for part in (Bullets((each.title,)), *each.parts)
-        )
-    parts: tuple[Part, ...] = (facts, *table, *worked_parts)
+    flat = (part for each in worked for part in (Bullets((each.title,)), *each.parts))
+    parts: tuple[Part, ...] = (facts, *table, *([Appendix(worked)] if apart and worked else flat))
     return Document(heading(training.examples[0]), parts, tuple(_notes(training)))
 
 

@@ -18,7 +18,7 @@ from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
 from attncalc.writing.live.script import CURVE, PAGE, script
 from attncalc.writing.sentences import IN_FLOATS
-from attncalc.writing.studies.common import OF_MEASURES, in_json, in_rows, lasting, sheet, shown
+from attncalc.writing.studies.common import OF_MEASURES, filled, in_json, in_rows, lasting, shown
 
 MOST_LISTED = 20
 """Changeovers that are listed unasked."""
@@ -80,26 +80,22 @@ def _sheets(variation: Variation, *, full: bool) -> Iterator[Sheet]:
         (change,) = variation.changes
         rows = [shown_value(value) for (value,) in variation.points]
         title = f"At each value of {on_a_line(change.about)}"
-        yield sheet(title, rows, names, lambda i, j: digits[i][j], full=full)
+        yield filled(title, rows, names, digits, full=full)
         return
     down, across = variation.changes
     rows, columns = ([shown_value(each) for each in change.values] for change in (down, across))
     for place, name in enumerate(names):
         title = f"{on_a_line(name)}: {on_a_line(down.about)} down, {on_a_line(across.about)} across"
-
-        def text(i: int, j: int, place: int = place) -> str:
-            return digits[i * len(columns) + j][place]
-
-        yield sheet(title, rows, columns, text, full=full)
+        of_one = [row[place] for row in digits]
+        cells = [of_one[i : i + len(columns)] for i in range(0, len(of_one), len(columns))]
+        yield filled(title, rows, columns, cells, full=full)
 
 
 def _changeover_bullets(variation: Variation, *, full: bool) -> Iterator[Bullets]:
     if not variation.is_sought:
         return
-    texts = [
-        changeover_text(variation.problem, variation.changes[0], each)
-        for each in variation.changeovers
-    ]
+    problem, change = variation.problem, variation.changes[0]
+    texts = [changeover_text(problem, change, each) for each in variation.changeovers]
     places = kept(len(texts), full=full, most=MOST_LISTED)
     listed = [f"… {len(texts) - MOST_LISTED} more" if i is None else texts[i] for i in places]
     yield Bullets(tuple(listed) or ("No output changes which input it attends to most.",))
@@ -200,10 +196,8 @@ def as_csv(variation: Variation) -> str:
     headings = [each.about for each in variation.changes] + [
         each.name for each in variation.watched
     ]
-    rows = (
-        [*map(value_text, point), *texts]
-        for point, texts in zip(variation.points, variation.digits, strict=True)
-    )
+    both = zip(variation.points, variation.digits, strict=True)
+    rows = ([*map(value_text, point), *texts] for point, texts in both)
     return in_rows([headings, *rows])
 
 
