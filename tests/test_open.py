@@ -546,7 +546,7 @@ def test_configs_of_other_years_are_read(what: str) -> None:
     kind, values, layer, expected = OLD[what]
     family = next(each for each in FAMILIES if kind in each.types)
     config = family.own_config(Config("config.json", values))
-    found = {name: family.said[name](config, layer) for name in expected}
+    found = {name: family.setting(name, config, layer) for name in expected}
     if isinstance(expected.get("rope_scaling"), tuple):
         found["rope_scaling"] = tuple(found["rope_scaling"])[:2]
     assert found == expected
@@ -965,7 +965,7 @@ def test_a_setting_of_a_layer_is_read_by_the_layer() -> None:
     """Else a layer before the last, which has no head, would be refused."""
     of_head = declared(HeadFields, Setting).keys()
     for family in FAMILIES:
-        assert not of_head & {*family.said, *family.fixed}, family.title
+        assert not of_head & {*family.settings}, family.title
 
 
 @pytest.mark.parametrize(

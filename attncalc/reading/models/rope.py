@@ -185,7 +185,7 @@ def longest(config: Config) -> int | None:
     return {"dynamic": most, "longrope": original or most}.get(_type(said))
 
 
-def remarks_on_share(config: Config) -> list[str]:
+def remarks_on_share(config: Config, layer: int) -> list[str]:
     """Return the remark that a partial_rotary_factor is ignored, as transformers ignores it.
 
     Raises InputError if rope is also scaled: transformers then fails.

@@ -133,10 +133,10 @@ def _reads(side: Family, name: str) -> bool:
     numbered = f".{_NUMBER.sub('{}', name)}"
     if any(f".{_NUMBER.sub('{}', pattern)}" in numbered for pattern in side.layers):
         return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
-    heads = [names for head in side.all_heads.values() for names in head.tensors.values()]
+    heads = (names for head in side.all_heads.values() for names in head.tensors.values())
     ends = (*side.tokens.split(), *side.begins.values(), *side.ends.values(), *side.shared.values())
     behind = (each for head in side.all_heads.values() for each in head.behind)
-    listed = (*ends, *behind, *sum(map(tuple, heads), ()))
+    listed = (*ends, *behind, *" ".join(heads).split())
     stated = tuple(each.replace("{}", "") for each in listed if each)
     starts = (each for each in (side.widens, *(each for each, _ in side.convolutions)) if each)
     return name.endswith(stated) or any(f".{each.rstrip('.')}." in f".{name}" for each in starts)
