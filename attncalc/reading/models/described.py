@@ -87,11 +87,12 @@ def _blanks(given: Any, place: str, depth: int = 0) -> Iterator[str]:
 def _values(given: Mapping[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
     """Return what the keys of a row state, other than its decoder; report what is wrong."""
     read: dict[str, Any] = {}
+    named = {IN_LAYERS: "own", "heads": "outputs", "positions": "places"}
     tell_unknown([key for key in given if key not in _ROW], tell, _ROW)
     for key, value in given.items():
         if key in _ROW and key != "decoder":
             try:
-                read[key] = _ROW[key](value)
+                read[named.get(key, key)] = _ROW[key](value)
             except InputError as error:
                 tell(f"{key}{error}")
     return read
@@ -109,7 +110,7 @@ def _side(given: Mapping[str, Any], path: str, faults: Faults, decoded: Family |
         if key not in given:
             tell(f"there is no {key}, which a family needs, unless it is like another")
     names = {*_FIELDS, *read_by_equations(read.get("settings", {}).get("equations"))}
-    for name in dict.fromkeys(read.get(IN_LAYERS, {}).values()):
+    for name in dict.fromkeys(read.get("own", {}).values()):
         if name is not None and name not in names:
             tell(f"{IN_LAYERS}: {unknown(name, names)}")
     decoder = base.decoder
@@ -120,10 +121,10 @@ def _side(given: Mapping[str, Any], path: str, faults: Faults, decoded: Family |
 
 def _merged(base: Family, read: dict[str, Any], family: Family) -> Family:
     """Return a row with what the file states; of tables, its entries."""
-    own = read.pop(IN_LAYERS, {})  # before those of the other row: the first that fits counts
+    own = read.get("own", {})  # before those of the other row: the first that fits counts
     kept = {end: each for end, each in base.own.items() if end not in own}
     read["own"] = {**{end: each for end, each in own.items() if each is not None}, **kept}
-    for name in ("settings", "begins", "ends", "heads", "sides", "shared", "asks"):
+    for name in ("settings", "begins", "ends", "outputs", "sides", "shared", "asks"):
         both = {**getattr(base, name), **read.get(name, {})}
         read[name] = {key: each for key, each in both.items() if each is not None}
     return replace(family, **read)
@@ -137,8 +138,8 @@ def _stated(read: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
             found[key] = (f"{read[key]}.weight",) if key == "widens" else (*read[key].split(),)
     for key in ("begins", "ends", "shared"):
         found |= {f"{key}.{n}": (each,) for n, each in read.get(key, {}).items() if each}
-    found |= {f"{IN_LAYERS}.{end}": (end,) for end in read.get(IN_LAYERS, {})}
-    for end, head in read.get("heads", {}).items():
+    found |= {f"{IN_LAYERS}.{end}": (end,) for end in read.get("own", {})}
+    for end, head in read.get("outputs", {}).items():
         if head is None:
             continue
         tied = {"W_out"} if head.is_tied else {*()}

@@ -4,7 +4,7 @@ Names and keys are those of the `transformers` library, whose classes define the
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
@@ -52,7 +52,6 @@ from attncalc.reading.models.rope import (
 _NORM = ("gamma", "beta")
 _linear = partial(fields_by_end, kinds=LINEAR)
 _normed = partial(fields_by_end, kinds={"weight": "gamma", "bias": "beta"})
-_NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
 
 
 def _at(kinds: tuple[str, str] = ("W", "b"), **places: str) -> dict[str, str]:
@@ -68,10 +67,30 @@ def _said(
     return {"heads": a_count(heads), "eps": a_number(eps), "activation": an_activation(activation)}
 
 
-_POST = {"block": "encoder", "norm": "post", "normalization": "layer", **_said()}
-_PRE = {**_POST, "norm": "pre"}
-_DECODER = {"block": "decoder", "norm": "pre", "causal": True, "normalization": "layer"}
-_ROPE = {"positions": "rope", "rope_base": a_base, "rope_scaling": a_scaling}
+_FIELDS = {each.name for each in fields(Family)}
+
+
+def _like(base: Family, title: str, types: str, **own: Any) -> Family:
+    """Return the row of a family with what another has, and its own fields and settings.
+
+    types: the types of its configs, separated by spaces.
+    own: fields of `Family`; all others are settings, beside those of the other row.
+    """
+    if "rope_dims" in own:  # the share of columns that rope turns is not ignored
+        own.setdefault("remarks", ())
+    settings = {**base.settings, **{n: own.pop(n) for n in [*own] if n not in _FIELDS}}
+    return replace(base, title=title, types=(*types.split(),), settings=settings, **own)
+
+
+_HIDDEN_ACT = an_activation("hidden_act")
+_POST = Family(
+    "", (), settings={"block": "encoder", "norm": "post", "normalization": "layer", **_said()}
+)
+_PRE = _like(_POST, "", "", norm="pre")
+_DECODER = Family(
+    "", (), settings={"block": "decoder", "norm": "pre", "causal": True, "normalization": "layer"}
+)
+_SIDES = {"encoder": _PRE, "decoder": _DECODER}
 
 
 def _classes(at: str, reads: str = "last") -> Head:
@@ -109,52 +128,31 @@ _LLAMA_HEADS = {
     "ForSequenceClassification": _classes("score"),
     "ForTokenClassification": _classes("score", "all"),
 }
-_CAPPED_HEADS = {
-    name: replace(head, settings={"softcap_out": a_number_or_none("final_logit_softcapping")})
-    if head is _OF_WORDS
-    else head
-    for name, head in _LLAMA_HEADS.items()
-}
+_CAPPED = {"softcap_out": a_number_or_none("final_logit_softcapping")}
+_CAPPED_HEADS = {**_LLAMA_HEADS, "ForCausalLM": replace(_OF_WORDS, settings=_CAPPED)}
 _GPT_HEADS = {
     "ForCausalLM": _OF_WORDS,
     "ForSequenceClassification": _classes("score"),
     **_OF_TOKENS,
 }
-_LLAMA = Family(
+_LLAMA = _like(
+    _DECODER,
     "Llama",
-    ("llama",),
-    settings={
-        **_DECODER,
-        **_said(eps="rms_norm_eps"),
-        **_ROPE,
-        "normalization": "rms",
-        "rope_pairing": "halves",
-    },
+    "llama",
+    **_said(eps="rms_norm_eps"),
+    positions="rope",
+    rope_base=a_base,
+    rope_scaling=a_scaling,
+    normalization="rms",
+    rope_pairing="halves",
     tokens="embed_tokens.weight",
     ends={"gamma_out": "norm.weight"},
-    heads=_LLAMA_HEADS,
+    outputs=_LLAMA_HEADS,
     biases=_BIASED,
     is_gated=True,
     remarks=remarks_on_share,
     usual=USUAL_BASE,
 )
-
-
-def _like(
-    base: Family,
-    title: str,
-    types: str,
-    settings: Mapping[str, Any] = _NO_SETTINGS,
-    **own: Any,
-) -> Family:
-    """Return the row of a family with what another has, and its own; of settings, the entries.
-
-    types: the types of its configs, separated by spaces.
-    """
-    if "rope_dims" in settings:  # the share of columns that rope turns is not ignored
-        own.setdefault("remarks", ())
-    settings = {**base.settings, **settings}
-    return replace(base, title=title, types=(*types.split(),), settings=settings, **own)
 
 
 _like_llama = partial(_like, replace(_LLAMA, biases=_biased("", attention_bias="QKVO")))
@@ -179,7 +177,7 @@ def _of_words(side: str) -> dict[str, Any]:
             "P": f"{side}.embed_positions.weight",
             **_at(_NORM, E=f"{side}.layernorm_embedding"),
         },
-        "positions": "P",
+        "places": "P",
         "offset": 2,
         "factor": if_so("scale_embedding", root_of_width("d_model"), 1.0),
     }
@@ -212,7 +210,7 @@ def _like_bart(
     before: Callable[[str], Mapping[str, Any]],
     *,
     norm: str = "pre",
-    heads: Mapping[str, Head] = MappingProxyType(_BART_HEADS),
+    outputs: Mapping[str, Head] = MappingProxyType(_BART_HEADS),
     of_decoder: Mapping[str, Any] = MappingProxyType({}),
     **of_both: Any,
 ) -> Family:
@@ -221,35 +219,29 @@ def _like_bart(
     before: returns the fields before the layers of a side.
     """
 
-    def of_side(side: str, *types: str, **own: Any) -> Family:
+    def of_side(side: str, types: str = "", **own: Any) -> Family:
         usual = {
             "layers": (f"{side}.layers.{{}}.",),
             "count": a_count(f"{side}_layers"),
-            "settings": {
-                "block": side,
-                "causal": side == "decoder",
-                "norm": norm,
-                "normalization": "layer",
-                "eps": _TORCH_EPS,
-                "heads": a_count(f"{side}_attention_heads"),
-                "activation": an_activation("activation_function"),
-            },
+            "norm": norm,
+            **_said(f"{side}_attention_heads", activation="activation_function"),
+            "eps": _TORCH_EPS,
             "ends": _at(_NORM, out=f"{side}.layer_norm") if norm == "pre" else {},
         }
-        return Family(title, types, **{**usual, **before(side), **own, **of_both})
+        return _like(_SIDES[side], title, types, **{**usual, **before(side), **own, **of_both})
 
     decoder = of_side(
         "decoder",
         sides={"self": "self_attn.", "cross": "encoder_attn."},
         own=_normed({"2": "encoder_attn_layer_norm", "3": "final_layer_norm"}),
-        heads=heads,
+        outputs=outputs,
         **of_decoder,
     )
     return of_side("encoder", kind, decoder=decoder)
 
 
 def _masked(
-    start: str, dense: str, norm: str, out: str, *biases: str, activation: Any = _PRE["activation"]
+    start: str, dense: str, norm: str, out: str, *biases: str, activation: Any = _HIDDEN_ACT
 ) -> Head:
     """Return a head of masked tokens: a hidden layer, its normalization, and the table.
 
@@ -282,31 +274,29 @@ _of_first_dense = partial(_hidden_classes, "classifier.dense", "classifier.out_p
 _OF_FIRST_TOKEN = _hidden_classes("pre_classifier", activation="relu")
 
 
-def _t5(side: str, count: Said) -> dict[str, Any]:
-    """Return the common fields of the encoder and the decoder of T5."""
-    own = "SelfAttention.relative_attention_bias.weight"
-    return {
-        "layers": (f"{side}.block.{{}}.",),
-        "count": count,
-        "settings": {
-            "block": side,
-            "causal": side == "decoder",
-            "norm": "pre",
-            "normalization": "rms",
-            "scale": "none",
-            "heads": a_count("num_heads"),
-            "eps": a_number("layer_norm_epsilon"),
-            "rel_max_distance": a_count("relative_attention_max_distance", default=128),
-            "activation": _t5_activation,
-        },
-        "tokens": f"shared.weight {side}.embed_tokens.weight",  # always tied
-        "ends": {"gamma_out": f"{side}.final_layer_norm.weight"},
-        "shared": {"rel_bias" if side == "encoder" else "self.rel_bias": f"layer.0.{own}"},
-        "biases": "",
-        "is_gated": lambda config, layer: str(config.get("feed_forward_proj", "relu")).startswith(
+def _t5(side: str, title: str, types: str, **own: Any) -> Family:
+    """Return the row of the encoder or the decoder of T5."""
+    shared = "layer.0.SelfAttention.relative_attention_bias.weight"
+    return _like(
+        _SIDES[side],
+        title,
+        types,
+        heads=a_count("num_heads"),
+        eps=a_number("layer_norm_epsilon"),
+        activation=_t5_activation,
+        normalization="rms",
+        scale="none",
+        rel_max_distance=a_count("relative_attention_max_distance", default=128),
+        layers=(f"{side}.block.{{}}.",),
+        tokens=f"shared.weight {side}.embed_tokens.weight",  # always tied
+        ends={"gamma_out": f"{side}.final_layer_norm.weight"},
+        shared={"rel_bias" if side == "encoder" else "self.rel_bias": shared},
+        biases="",
+        is_gated=lambda config, layer: str(config.get("feed_forward_proj", "relu")).startswith(
             "gated"
         ),
-    }
+        **own,
+    )
 
 
 def _t5_activation(config: Config, layer: int) -> str:
@@ -326,34 +316,35 @@ def _t5_shrinks(config: Config, layer: int) -> float:
 def _like_t5(title: str, kind: str, shrinks: Any = 1) -> Family:
     """Return the row of T5 or mT5, an encoder with its decoder."""
     of_words = replace(_OF_WORDS, shrinks=shrinks)
-    decoder = Family(
+    decoder = _t5(
+        "decoder",
         title,
-        (),
-        **_t5("decoder", a_count("num_decoder_layers", "num_layers")),
+        "",
+        count=a_count("num_decoder_layers", "num_layers"),
         sides={"self": "SelfAttention.", "cross": "EncDecAttention."},
-        heads={
+        outputs={
             "ForConditionalGeneration": of_words,
             "LMHeadModel": of_words,
             "ForSequenceClassification": _OF_SEQUENCES,
         },
     )
-    own = _t5("encoder", a_count("num_layers"))
-    return Family(title, (kind,), **own, heads=_OF_TOKENS, decoder=decoder)
+    own = {"count": a_count("num_layers"), "outputs": _OF_TOKENS, "decoder": decoder}
+    return _t5("encoder", title, kind, **own)
 
 
-_BERT = Family(
+_BERT = _like(
+    _POST,
     "BERT",
-    ("bert",),
+    "bert",
     layers=("encoder.layer.{}.",),
-    settings=_POST,
     tokens="embeddings.word_embeddings.weight",
     begins={
         "P": "embeddings.position_embeddings.weight",
         "W_type": "embeddings.token_type_embeddings.weight",
         **_at(_NORM, E="embeddings.LayerNorm"),
     },
-    positions="P",
-    heads={
+    places="P",
+    outputs={
         "ForMaskedLM": _OF_MASKED,
         "ForPreTraining": _OF_MASKED,
         "ForSequenceClassification": _hidden_classes("{}pooler.dense"),
@@ -464,29 +455,27 @@ _MASKED_ENCODERS = (
             **_normed({"2": "full_layer_layer_norm"}),
         },
         widens="encoder.embedding_hidden_mapping_in",
-        heads={
+        outputs={
             "ForMaskedLM": _masked("predictions.", "dense", "LayerNorm", "decoder", "bias"),
             "ForSequenceClassification": _hidden_classes("{}pooler"),
             **_OF_TOKENS,
             "AlbertModel": _pooled("{}pooler"),
         },
     ),
-    Family(
+    _like(
+        _PRE,
         "ModernBERT",
-        ("modernbert",),
+        "modernbert",
         is_gated=True,
         biases=_BIASED,
-        settings={
-            **_PRE,
-            **_said("num_attention_heads", "norm_eps", "hidden_activation"),
-            "positions": "rope",
-            "rope_pairing": "halves",
-            "norm": lambda config, layer: "pre" if layer else "pre-second",
-            **_of_kinds(_is_local, "local_rope_theta", "global_rope_theta", 160_000, 10_000),
-            "reach": lambda config, layer: (
-                config.count("local_attention", 128) // 2 if _is_local(config, layer) else None
-            ),
-        },
+        **_said("num_attention_heads", "norm_eps", "hidden_activation"),
+        positions="rope",
+        rope_pairing="halves",
+        norm=lambda config, layer: "pre" if layer else "pre-second",
+        **_of_kinds(_is_local, "local_rope_theta", "global_rope_theta", 160_000, 10_000),
+        reach=lambda config, layer: (
+            config.count("local_attention", 128) // 2 if _is_local(config, layer) else None
+        ),
         tokens="embeddings.tok_embeddings.weight",
         begins=_at(_NORM, E="embeddings.norm"),
         optional=dict.fromkeys(("beta_E", "beta_out"), "norm_bias"),
@@ -496,7 +485,7 @@ _MASKED_ENCODERS = (
             **_normed({"1": "attn_norm", "2": "mlp_norm"}),
             **_linear({"O": "attn.Wo", "13": "mlp.Wi", "2": "mlp.Wo"}),
         },
-        heads={
+        outputs={
             "ForMaskedLM": _MODERN_HEAD,
             "ForSequenceClassification": _with_hidden(_POOLING, reads="first"),
             "ForTokenClassification": _with_hidden("all"),
@@ -508,7 +497,7 @@ _MASKED_ENCODERS = (
         _BERT,
         "MPNet",
         "mpnet",
-        settings={"rel_max_distance": 128},
+        rel_max_distance=128,
         begins=_WITHOUT_TYPES,
         offset=2,
         pads="pad_token_id",
@@ -517,7 +506,7 @@ _MASKED_ENCODERS = (
             **_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
             **_normed({"1": "attention.LayerNorm"}),
         },
-        heads={
+        outputs={
             "ForMaskedLM": _OF_LM_HEAD,
             "ForSequenceClassification": _of_first_dense("tanh"),
             **_OF_TOKENS,
@@ -578,13 +567,14 @@ _OF_POOLED_PATCHES = Head(
     {"equations": attention_pooled},
     optional={"W_probe": "vision_use_head"},
 )
-_DINO = Family(
+_DINO = _like(
+    _PRE,
     "DINOv2",
-    ("dinov2",),
+    "dinov2",
     biases=if_so("qkv_bias", "QKVO123", "O123", default=True),
     is_gated=if_so("use_swiglu_ffn", True, False),
     layers=("encoder.layer.{}.",),
-    settings={**_PRE, "activation": if_so("use_swiglu_ffn", "silu", _PRE["activation"])},
+    activation=if_so("use_swiglu_ffn", "silu", _HIDDEN_ACT),
     begins=_OF_PATCHES,
     own={
         "layer_scale1.lambda1": "lambda_1",
@@ -595,27 +585,28 @@ _DINO = Family(
     usual={"use_mask_token": True},
 )
 _OF_ONE_IMAGE = {"ForImageClassification": _classes("classifier", "first")}
-_VIT = Family(
+_VIT = _like(
+    _PRE,
     "ViT",
-    ("vit",),
+    "vit",
     biases=if_so("qkv_bias", "QKVO12", "O12", default=True),
     layers=("layers.{}.", "encoder.layer.{}."),
-    settings=_PRE,
     begins=_OF_PATCHES,
     ends=_at(_NORM, out="layernorm"),
-    heads={**_OF_ONE_IMAGE, "ViTModel": _pooled("{}pooler.dense")},
+    outputs={**_OF_ONE_IMAGE, "ViTModel": _pooled("{}pooler.dense")},
 )
-_CLIP_TEXT = Family(
+_CLIP_TEXT = _like(
+    _PRE,
     "CLIP text",
-    ("clip", "clip_text_model"),
+    "clip clip_text_model",
     layers=("encoder.layers.{}.",),
-    settings={**_PRE, "causal": True},
+    causal=True,
     tokens="embeddings.token_embedding.weight",
     begins={"P": "embeddings.position_embedding.weight"},
-    positions="P",
+    places="P",
     own=_normed({"1": "layer_norm1", "2": "layer_norm2"}),
     ends=_at(_NORM, out="final_layer_norm"),
-    heads={"CLIPModel": _OF_TEXT, "ModelWithProjection": _OF_TEXT},
+    outputs={"CLIPModel": _OF_TEXT, "ModelWithProjection": _OF_TEXT},
     inside="text_config",
     tower="text_model.",
     usual={
@@ -627,13 +618,13 @@ _CLIP_TEXT = Family(
         "max_position_embeddings": 77,
     },
 )
-_CLIP_VISION = replace(
+_CLIP_VISION = _like(
     _CLIP_TEXT,
-    title="CLIP vision",
-    types=("clip", "clip_vision_model"),
-    settings=_PRE,
+    "CLIP vision",
+    "clip clip_vision_model",
+    causal=None,
     tokens="",
-    positions="",
+    places="",
     begins={
         "E": "embeddings.patch_embedding.weight",
         "class_token": "embeddings.class_embedding",
@@ -641,7 +632,7 @@ _CLIP_VISION = replace(
         **_at(_NORM, E="pre_layrnorm"),
     },
     ends=_at(_NORM, out="post_layernorm"),
-    heads={"CLIPModel": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
+    outputs={"CLIPModel": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
     inside="vision_config",
     tower="vision_model.",
     usual={**_USUAL_OF_CLIP, "patch_size": 32},
@@ -653,8 +644,8 @@ _OF_IMAGES = (
         _CLIP_TEXT,
         "SigLIP text",
         "siglip siglip_text_model",
-        settings={"causal": None},
-        heads={"Model": _OF_LAST_TOKEN},
+        causal=None,
+        outputs={"Model": _OF_LAST_TOKEN},
         usual={**_USUAL_OF_SIGLIP, "vocab_size": 32000, "max_position_embeddings": 64},
     ),
     _like(
@@ -666,7 +657,7 @@ _OF_IMAGES = (
             "b_E": "embeddings.patch_embedding.bias",
             "P": "embeddings.position_embedding.weight",
         },
-        heads={
+        outputs={
             "ForImageClassification": _classes("classifier", "mean"),
             "Model": _OF_POOLED_PATCHES,
         },
@@ -684,7 +675,7 @@ _OF_IMAGES = (
         "DeiT",
         "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
-        heads={**_OF_ONE_IMAGE, "DeiTModel": _pooled("{}pooler.dense")},
+        outputs={**_OF_ONE_IMAGE, "DeiTModel": _pooled("{}pooler.dense")},
     ),
 )
 
@@ -698,23 +689,21 @@ DENSE = _linear(
     }
 )
 """The names of GPT-NeoX, GPT-J and those after them, whose parts are parallel."""
-_GPT_J = Family(
+_GPT_J = _like(
+    _DECODER,
     "GPT-J",
-    ("gptj",),
+    "gptj",
     biases="12",
     layers=("h.{}.",),
     count=a_count("n_layer"),
-    settings={
-        **_DECODER,
-        **_said("n_head", "layer_norm_epsilon", "activation_function"),
-        "positions": "rope",
-        "rope_pairing": "interleaved",
-        "rope_dims": a_count("rotary_dim"),
-        "parallel": "shared",
-    },
+    **_said("n_head", "layer_norm_epsilon", "activation_function"),
+    positions="rope",
+    rope_pairing="interleaved",
+    rope_dims=a_count("rotary_dim"),
+    parallel="shared",
     tokens="wte.weight",
     ends=_at(_NORM, out="ln_f"),
-    heads={"ForCausalLM": _OF_BIASED_WORDS, "ForSequenceClassification": _classes("score")},
+    outputs={"ForCausalLM": _OF_BIASED_WORDS, "ForSequenceClassification": _classes("score")},
     own=DENSE,
     weights_layout=OUT_IN,
 )
@@ -760,13 +749,11 @@ _like_cohere = partial(
     _like_llama(
         "",
         "",
-        settings={
-            "normalization": "layer",
-            "eps": a_number("layer_norm_eps"),
-            "rope_pairing": "interleaved",
-            "parallel": "shared",
-        },
-        heads={
+        normalization="layer",
+        eps=a_number("layer_norm_eps"),
+        rope_pairing="interleaved",
+        parallel="shared",
+        outputs={
             "ForCausalLM": replace(
                 _OF_WORDS, shrinks=lambda config, layer: float(config.number("logit_scale", 0.0625))
             )
@@ -779,91 +766,77 @@ _OF_OUTPUTS = {
     "post_feedforward_layernorm.weight": "gamma_2",
 }
 _OLMO_2 = _like_llama(
-    "OLMo 2",
-    "olmo2",
-    settings={"norm": "output", "qk_norm": "rms-all"},
-    own=_OF_OUTPUTS,
-    own_gains="each",
+    "OLMo 2", "olmo2", norm="output", qk_norm="rms-all", own=_OF_OUTPUTS, own_gains="each"
 )
 _SINCE_LLAMA = (
     _like_llama(
         "OLMo",
         "olmo",
-        settings={
-            "normalization": "layer",
-            "eps": _TORCH_EPS,
-            "equations": clipped("clip_qkv"),
-        },
+        normalization="layer",
+        eps=_TORCH_EPS,
+        equations=clipped("clip_qkv"),
         has_plain_end=True,
         has_gains=False,
         ends={},
     ),
     _OLMO_2,
-    _like(_OLMO_2, "OLMo 3", "olmo3", settings={"window": _WINDOW_BUT_IN_EVERY_4}, usual={}),
+    _like(_OLMO_2, "OLMo 3", "olmo3", window=_WINDOW_BUT_IN_EVERY_4, usual={}),
     _like_llama(
         "EXAONE 4",
         "exaone4",
         biases="",
-        settings={
-            "norm": "output",
-            "qk_norm": "rms",
-            "window": _exaone_window,
-            "positions": _exaone_positions,
-        },
+        norm="output",
+        qk_norm="rms",
+        window=_exaone_window,
+        positions=_exaone_positions,
         own=_OF_OUTPUTS,
     ),
     _like_llama(
         "Nemotron",
         "nemotron",
         biases=_BIASED,
-        settings={
-            "normalization": "layer",
-            "eps": a_number("norm_eps"),
-            "rope_dims": a_share(0.5),
-        },
+        normalization="layer",
+        eps=a_number("norm_eps"),
+        rope_dims=a_share(0.5),
         gain_above=1,
         own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
         is_gated=False,
         ends=_at(_NORM, out="norm"),
     ),
-    Family(
+    _like(
+        _DECODER,
         "Bloom",
-        ("bloom",),
+        "bloom",
         layers=("h.{}.",),
         count=a_count("n_layer", "num_hidden_layers"),
-        settings={
-            **_DECODER,
-            "alibi": True,
-            "activation": "gelu-tanh",
-            "heads": a_count("n_head", "num_attention_heads"),
-            "eps": a_number("layer_norm_epsilon"),
-        },
+        alibi=True,
+        activation="gelu-tanh",
+        heads=a_count("n_head", "num_attention_heads"),
+        eps=a_number("layer_norm_epsilon"),
         tokens="word_embeddings.weight",
         begins=_at(_NORM, E="word_embeddings_layernorm"),
         ends=_at(_NORM, out="ln_f"),
-        heads=_GPT_HEADS,
+        outputs=_GPT_HEADS,
         asks={"apply_residual_connection_post_layernorm": (False,)},
         own=DENSE,
         fused=lambda config, layer: (a_count("n_head", "num_attention_heads")(config, 0), "QKV"),
     ),
-    Family(
+    _like(
+        _DECODER,
         "MPT",
-        ("mpt",),
+        "mpt",
         biases="",
         layers=("blocks.{}.",),
         count=a_count("n_layers"),
-        settings={
-            **_DECODER,
-            "alibi": True,
-            "activation": "gelu",
-            "heads": a_count("n_heads"),
-            "eps": a_number("layer_norm_epsilon", 1e-5),
-            "scale": a_number_or_none("attn_config.softmax_scale"),
-            "equations": clipped("attn_config.clip_qkv"),
-        },
+        alibi=True,
+        activation="gelu",
+        heads=a_count("n_heads"),
+        eps=a_number("layer_norm_epsilon", 1e-5),
+        scale=a_number_or_none("attn_config.softmax_scale"),
+        equations=clipped("attn_config.clip_qkv"),
         tokens="wte.weight",
         ends={"gamma_out": "norm_f.weight"},
-        heads={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _classes("score")},
+        outputs={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _classes("score")},
         asks={
             "no_bias": (True,),
             "logit_scale": (None,),
@@ -933,11 +906,9 @@ _GRANITE = _like_llama(
     "Granite",
     "granite",
     biases=_BIASED,
-    settings={
-        "scale": a_number("attention_multiplier"),
-        "residual_scale": a_number("residual_multiplier", 1.0),
-    },
-    heads={
+    scale=a_number("attention_multiplier"),
+    residual_scale=a_number("residual_multiplier", 1.0),
+    outputs={
         "ForCausalLM": replace(
             _OF_WORDS, shrinks=lambda config, layer: 1 / float(config.number("logits_scaling", 1.0))
         )
@@ -948,18 +919,16 @@ _DEEPSEEK_V3 = _like_llama(
     "DeepSeek-V3",
     "deepseek_v3",
     biases=_biased("", attention_bias="O", mlp_bias="123"),
-    settings={
-        **_ROUTED,
-        "router": "sigmoid",
-        "router_norm": if_so("norm_topk_prob", True, False, default=True),
-        "router_scale": a_number("routed_scaling_factor", 1.0),
-        "router_groups": _groups("n_group"),
-        "top_groups": _groups("topk_group"),
-        "rope_dims": a_count("qk_rope_head_dim"),
-        "rope_pairing": if_so("rope_interleave", "interleaved", "halves", default=True),
-        "scale": _latent_scale,
-        "qk_eps": _LATENT_EPS,
-    },
+    **_ROUTED,
+    router="sigmoid",
+    router_norm=if_so("norm_topk_prob", True, False, default=True),
+    router_scale=a_number("routed_scaling_factor", 1.0),
+    router_groups=_groups("n_group"),
+    top_groups=_groups("topk_group"),
+    rope_dims=a_count("qk_rope_head_dim"),
+    rope_pairing=if_so("rope_interleave", "interleaved", "halves", default=True),
+    scale=_latent_scale,
+    qk_eps=_LATENT_EPS,
     asks={"moe_layer_freq": (1,)},
     own=_LATENT,
     key_heads=None,
@@ -969,45 +938,40 @@ _WITH_EXPERTS = (
         _DEEPSEEK_V3,
         "DeepSeek-V2",
         "deepseek_v2",
-        settings={"rope_pairing": "interleaved", "router_norm": False, "router": None},
+        rope_pairing="interleaved",
+        router_norm=False,
+        router=None,
     ),
     _DEEPSEEK_V3,
     _like_llama(
-        "Mixtral",
-        "mixtral",
-        biases="",
-        settings={**_ROUTED, "window": a_window},
-        own=_MIXTRAL,
-        usual={},
+        "Mixtral", "mixtral", biases="", **_ROUTED, window=a_window, own=_MIXTRAL, usual={}
     ),
     _like_llama(
         "Qwen2-MoE",
         "qwen2_moe",
         biases=if_so("qkv_bias", "QKV", "", default=True),
-        settings={**_QWEN_ROUTED, "window": a_window},
+        **_QWEN_ROUTED,
+        window=a_window,
         own=_EXPERTS,
     ),
     _like_llama(
-        "Qwen3-MoE",
-        "qwen3_moe",
-        settings={**_QWEN_ROUTED, "qk_norm": "rms", "window": a_window},
-        own=_EXPERTS,
+        "Qwen3-MoE", "qwen3_moe", **_QWEN_ROUTED, qk_norm="rms", window=a_window, own=_EXPERTS
     ),
     _like_llama(
         "OLMoE",
         "olmoe",
-        settings={
-            **_QWEN_ROUTED,
-            "qk_norm": "rms-all",
-            "equations": clipped("clip_qkv", "Q", "K"),
-        },
+        **_QWEN_ROUTED,
+        qk_norm="rms-all",
+        equations=clipped("clip_qkv", "Q", "K"),
         own=_EXPERTS,
         own_gains="each",
     ),
     _like_llama(
         "GPT-OSS",
         "gpt_oss",
-        settings={**_ROUTED, "activation": "swish-clamped", "window": a_window},
+        **_ROUTED,
+        activation="swish-clamped",
+        window=a_window,
         usual={},
         asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
         own={
@@ -1022,19 +986,17 @@ _WITH_EXPERTS = (
     _like_llama(
         "Llama 4",
         "llama4_text llama4",
-        settings={
-            **_ROUTED,
-            "router": "sigmoid",
-            "router_scales": "inputs",
-            "router_norm": False,
-            "rope_pairing": "interleaved",
-            "positions": _rope_where(_has_rope),
-            "qk_norm": lambda config, layer: (
-                "rms" if _has_rope(config, layer) and config.is_so("use_qk_norm", True) else None
-            ),
-            "equations": tuned_or_chunked(_has_rope),
-        },
-        heads=dict.fromkeys(
+        **_ROUTED,
+        router="sigmoid",
+        router_scales="inputs",
+        router_norm=False,
+        rope_pairing="interleaved",
+        positions=_rope_where(_has_rope),
+        qk_norm=lambda config, layer: (
+            "rms" if _has_rope(config, layer) and config.is_so("use_qk_norm", True) else None
+        ),
+        equations=tuned_or_chunked(_has_rope),
+        outputs=dict.fromkeys(
             ("ForCausalLM", "ForConditionalGeneration"),
             Head({"W_out": "lm_head.weight language_model.lm_head.weight"}, is_tied=True),
         ),
@@ -1061,7 +1023,7 @@ _WITH_EXPERTS = (
         "Granite MoE",
         "granitemoe granitemoeshared",
         biases=_biased("", attention_bias="QKVO"),
-        settings=_ROUTED,
+        **_ROUTED,
         own={
             "router.layer.weight": "W_router",
             "router.weight": "W_router",
@@ -1078,15 +1040,13 @@ _PARALLEL = (
         "GPT-NeoX",
         "gpt_neox",
         biases=_biased("12", attention_bias="QKVO"),
-        settings={
-            "normalization": "layer",
-            "eps": a_number("layer_norm_eps"),
-            "rope_dims": a_share(0.25),
-            "parallel": if_so("use_parallel_residual", "own", "none", default=True),
-        },
+        normalization="layer",
+        eps=a_number("layer_norm_eps"),
+        rope_dims=a_share(0.25),
+        parallel=if_so("use_parallel_residual", "own", "none", default=True),
         tokens="embed_in.weight",
         ends=_at(_NORM, out="final_layer_norm"),
-        heads={
+        outputs={
             **_GPT_HEADS,
             "ForCausalLM": Head({"W_out": "embed_out.weight lm_head.weight"}, is_tied=True),
         },
@@ -1101,15 +1061,13 @@ _PARALLEL = (
         "falcon",
         biases=_biased("", bias="QKVO12"),
         layers=("h.{}.",),
-        settings={
-            "normalization": "layer",
-            "eps": a_number("layer_norm_epsilon"),
-            "activation": an_activation("activation", default="gelu"),
-            "parallel": _falcon_parallel,
-        },
+        normalization="layer",
+        eps=a_number("layer_norm_epsilon"),
+        activation=an_activation("activation", default="gelu"),
+        parallel=_falcon_parallel,
         tokens="word_embeddings.weight",
         ends=_at(_NORM, out="ln_f"),
-        heads=_GPT_HEADS,
+        outputs=_GPT_HEADS,
         asks={"alibi": (False,)},
         own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
         is_gated=False,
@@ -1123,26 +1081,22 @@ _PARALLEL = (
         "Phi",
         "phi",
         biases="QKVO123",
-        settings={
-            "normalization": "layer",
-            "parallel": "shared",
-            "eps": a_number("layer_norm_eps"),
-            "rope_dims": a_share(0.5),
-            "qk_norm": if_so("qk_layernorm", "layer"),
-        },
-        heads={**_LLAMA_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
+        normalization="layer",
+        parallel="shared",
+        eps=a_number("layer_norm_eps"),
+        rope_dims=a_share(0.5),
+        qk_norm=if_so("qk_layernorm", "layer"),
+        outputs={**_LLAMA_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
         own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
         is_gated=False,
         ends=_at(_NORM, out="final_layernorm"),
     ),
-    _like_cohere("Cohere", "cohere", settings={"qk_norm": if_so("use_qk_norm", "layer")}, usual={}),
+    _like_cohere("Cohere", "cohere", qk_norm=if_so("use_qk_norm", "layer"), usual={}),
     _like_cohere(
         "Cohere 2",
         "cohere2",
-        settings={
-            "window": _WINDOW_BUT_IN_EVERY_4,
-            "positions": _rope_where(_WINDOW_BUT_IN_EVERY_4),
-        },
+        window=_WINDOW_BUT_IN_EVERY_4,
+        positions=_rope_where(_WINDOW_BUT_IN_EVERY_4),
     ),
 )
 
@@ -1153,11 +1107,12 @@ _OF_AUDIO = Head(
     behind=("projector.weight", "projector.bias"),
     asks={"use_weighted_layer_sum": (False,)},
 )
-_WAV2VEC = Family(
+_WAV2VEC = _like(
+    _POST,
     "wav2vec 2.0",
-    ("wav2vec2",),
+    "wav2vec2",
     layers=("encoder.layers.{}.",),
-    settings={**_POST, "eps": a_number("layer_norm_eps", 1e-5)},
+    eps=a_number("layer_norm_eps", 1e-5),
     begins=_at(_NORM, E="encoder.layer_norm"),
     own={
         **_normed({"1": "layer_norm"}),
@@ -1165,7 +1120,7 @@ _WAV2VEC = Family(
     },
     convolutions=(("encoder.pos_conv_embed.conv", 1),),
     widens="feature_projection.",
-    heads={
+    outputs={
         "ForCTC": Head(_at(out="lm_head"), CLASSES, "all"),
         "ForSequenceClassification": _OF_AUDIO,
     },
@@ -1183,7 +1138,7 @@ _DEBERTA_V3 = _like(
     "DeBERTa-v3",
     "deberta-v2",
     widens="embeddings.embed_proj",
-    settings={"equations": disentangled},
+    equations=disentangled,
     optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
     usual={"type_vocab_size": 0},
     own={
@@ -1194,7 +1149,7 @@ _DEBERTA_V3 = _like(
         "E_rel": "encoder.rel_embeddings.weight",
         **_at(("gain", "bias"), rel="encoder.LayerNorm"),
     },
-    heads={
+    outputs={
         "ForMaskedLM": replace(
             _OF_MASKED,
             tensors={
@@ -1227,21 +1182,19 @@ _DEBERTA = (
         fused=_all_three_of("num_attention_heads"),
     ),
 )
-_GPT2 = Family(
+_GPT2 = _like(
+    _DECODER,
     "GPT-2",
-    ("gpt2",),
+    "gpt2",
     layers=("h.{}.",),
     count=a_count("n_layer"),
-    settings={
-        **_DECODER,
-        **_said("n_head", "layer_norm_epsilon", "activation_function"),
-        "scale": _gpt2_scale,
-    },
+    **_said("n_head", "layer_norm_epsilon", "activation_function"),
+    scale=_gpt2_scale,
     tokens="wte.weight",
     begins={"P": "wpe.weight"},
-    positions="P",
+    places="P",
     ends=_at(_NORM, out="ln_f"),
-    heads={
+    outputs={
         "LMHeadModel": _OF_WORDS,
         "DoubleHeadsModel": _OF_WORDS,
         "ForSequenceClassification": _classes("score"),
@@ -1252,7 +1205,7 @@ _GPT2 = Family(
 _GEMMA = _like_llama(
     "Gemma",
     "gemma",
-    settings={"activation": an_activation("hidden_activation", "hidden_act")},
+    activation=an_activation("hidden_activation", "hidden_act"),
     factor=root_of_width("hidden_size"),
     gain_above=1,
     asks={"use_bidirectional_attention": (None, False)},
@@ -1261,65 +1214,60 @@ _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
 FAMILIES = (
     _GPT2,
     _LLAMA,
-    _like_llama("Mistral", "mistral ministral", biases="", settings={"window": a_window}),
-    _like_llama("Qwen2", "qwen2", biases="QKV", settings={"window": a_window}),
-    _like_llama("Qwen3", "qwen3", settings={"qk_norm": "rms", "window": a_window}),
+    _like_llama("Mistral", "mistral ministral", biases="", window=a_window),
+    _like_llama("Qwen2", "qwen2", biases="QKV", window=a_window),
+    _like_llama("Qwen3", "qwen3", qk_norm="rms", window=a_window),
     _like(
         _GEMMA,
         "Gemma 2",
         "gemma2",
-        settings={
-            "norm": "around",
-            "scale": one_over_root("query_pre_attn_scalar"),
-            "softcap": a_number_or_none("attn_logit_softcapping"),
-            "window": a_window_but_in_every(2, key=""),
-        },
-        heads=_CAPPED_HEADS,
+        norm="around",
+        scale=one_over_root("query_pre_attn_scalar"),
+        softcap=a_number_or_none("attn_logit_softcapping"),
+        window=a_window_but_in_every(2, key=""),
+        outputs=_CAPPED_HEADS,
     ),
     _GEMMA,
     _like(
         _GEMMA,
         "Gemma 3",
         "gemma3_text",
-        settings={
-            "norm": "around",
-            "qk_norm": "rms",
-            "scale": one_over_root("query_pre_attn_scalar"),
-            "causal": lambda config, layer: not _is_both_ways(config),
-            "window": lambda config, layer: (
-                None if _is_both_ways(config) else _WINDOW_BUT_IN_EVERY_6(config, layer)
-            ),
-            "reach": lambda config, layer: (
-                config.count("sliding_window") // 2
-                if _is_both_ways(config) and _WINDOW_BUT_IN_EVERY_6(config, layer)
-                else None
-            ),
-            **_of_kinds(_WINDOW_BUT_IN_EVERY_6, "rope_local_base_freq", "rope_theta"),
-        },
+        norm="around",
+        qk_norm="rms",
+        scale=one_over_root("query_pre_attn_scalar"),
+        causal=lambda config, layer: not _is_both_ways(config),
+        window=lambda config, layer: (
+            None if _is_both_ways(config) else _WINDOW_BUT_IN_EVERY_6(config, layer)
+        ),
+        reach=lambda config, layer: (
+            config.count("sliding_window") // 2
+            if _is_both_ways(config) and _WINDOW_BUT_IN_EVERY_6(config, layer)
+            else None
+        ),
+        **_of_kinds(_WINDOW_BUT_IN_EVERY_6, "rope_local_base_freq", "rope_theta"),
         usual={},
-        heads=_CAPPED_HEADS,
+        outputs=_CAPPED_HEADS,
         asks={"attn_logit_softcapping": (None,)},  # which the package ignores
     ),
     _like_llama(
         "SmolLM3",
         "smollm3",
         biases=_BIASED,
-        settings={"window": a_window, "positions": _rope_where(_has_rope)},
+        window=a_window,
+        positions=_rope_where(_has_rope),
         usual={},
     ),
-    _like_llama("Phi-3", "phi3", biases="", settings={"window": a_window, "rope_dims": a_share()}),
+    _like_llama("Phi-3", "phi3", biases="", window=a_window, rope_dims=a_share()),
     _GRANITE,
     _like_llama(
         "StableLM",
         "stablelm",
         biases=_biased("", use_qkv_bias="QKV"),
-        settings={
-            "normalization": "layer",
-            "eps": a_number("layer_norm_eps"),
-            "rope_dims": a_share(0.25),
-            "parallel": if_so("use_parallel_residual", "shared", "none"),
-            "qk_norm": if_so("qk_layernorm", "layer"),
-        },
+        normalization="layer",
+        eps=a_number("layer_norm_eps"),
+        rope_dims=a_share(0.25),
+        parallel=if_so("use_parallel_residual", "shared", "none"),
+        qk_norm=if_so("qk_layernorm", "layer"),
         own={f"{x}_layernorm.norms.*.weight": f"gamma_{x.upper()}" for x in "qk"},
         own_gains="each",
         ends=_at(_NORM, out="norm"),
@@ -1328,11 +1276,9 @@ FAMILIES = (
         "StarCoder2",
         "starcoder2",
         biases=_biased("", use_bias="QKVO12"),
-        settings={
-            "normalization": "layer",
-            "eps": a_number("norm_epsilon"),
-            "window": a_window,
-        },
+        normalization="layer",
+        eps=a_number("norm_epsilon"),
+        window=a_window,
         ends=_at(_NORM, out="norm"),
         is_gated=False,
         weights_layout=OUT_IN,
@@ -1341,13 +1287,16 @@ FAMILIES = (
         "GLM",
         "glm",
         biases=_biased("", attention_bias="QKV"),
-        settings={"rope_pairing": "interleaved", "rope_dims": a_share(0.5)},
+        rope_pairing="interleaved",
+        rope_dims=a_share(0.5),
     ),
     _like_llama(
         "GLM-4",
         "glm4",
         biases=_biased("", attention_bias="QKV"),
-        settings={"rope_pairing": "interleaved", "norm": "around", "rope_dims": a_share(0.5)},
+        rope_pairing="interleaved",
+        norm="around",
+        rope_dims=a_share(0.5),
         own={
             "post_self_attn_layernorm.weight": "gamma_2",
             "post_attention_layernorm.weight": "gamma_3",
@@ -1358,30 +1307,28 @@ FAMILIES = (
         "ERNIE 4.5",
         "ernie4_5",
         biases=_biased("", use_bias="QKVO123"),
-        settings={"rope_pairing": "interleaved"},
+        rope_pairing="interleaved",
         usual={},
     ),
-    Family(
+    _like(
+        _DECODER,
         "OPT",
-        ("opt",),
+        "opt",
         layers=("decoder.layers.{}.",),
         biases=_biased("", enable_bias="QKVO12"),
-        settings={
-            **_DECODER,
-            "eps": _TORCH_EPS,
-            "heads": a_count("num_attention_heads"),
-            "activation": an_activation("activation_function"),
-            "norm": if_so("do_layer_norm_before", "pre", "post", default=True),
-        },
+        eps=_TORCH_EPS,
+        heads=a_count("num_attention_heads"),
+        activation=an_activation("activation_function"),
+        norm=if_so("do_layer_norm_before", "pre", "post", default=True),
         optional=dict.fromkeys(("gamma_out", "beta_out"), "do_layer_norm_before"),
         usual={"enable_bias": True},
         widens="decoder.project_in",
         tokens="decoder.embed_tokens.weight",
         begins={"P": "decoder.embed_positions.weight"},
-        positions="P",
+        places="P",
         offset=2,
         ends=_at(_NORM, out="decoder.final_layer_norm"),
-        heads={
+        outputs={
             "ForCausalLM": replace(_OF_WORDS, behind=("{}decoder.project_out.weight",)),
             "ForSequenceClassification": _classes("score"),
         },
@@ -1391,8 +1338,8 @@ FAMILIES = (
         _GPT2,
         "GPT-BigCode",
         "gpt_bigcode",
-        settings={"scale": None},
-        heads=_GPT_HEADS,
+        scale=None,
+        outputs=_GPT_HEADS,
         asks={"scale_attn_weights": (True,)},
         key_heads=_ONE_KEY_HEAD,
         fused=if_so("multi_query", (1, "QKV"), _all_three_of("n_head"), default=True),
@@ -1404,12 +1351,10 @@ FAMILIES = (
         "gpt_neo",
         biases="O12",
         count=a_count("num_layers"),
-        settings={
-            "heads": a_count("num_heads"),
-            "scale": "none",
-            "window": a_window_of_local_layers,
-        },
-        heads=_GPT_HEADS,
+        heads=a_count("num_heads"),
+        scale="none",
+        window=a_window_of_local_layers,
+        outputs=_GPT_HEADS,
         asks={},
         weights_layout=OUT_IN,
     ),
@@ -1420,7 +1365,7 @@ FAMILIES = (
         "roberta xlm-roberta camembert",
         offset=None,
         pads="pad_token_id",
-        heads={
+        outputs={
             "ForMaskedLM": _OF_LM_HEAD,
             "ForSequenceClassification": _of_first_dense("tanh"),
             **_OF_TOKENS,
@@ -1433,17 +1378,15 @@ FAMILIES = (
         "distilbert",
         layers=("transformer.layer.{}.",),
         count=a_count("n_layers"),
-        settings={
-            "eps": Fraction(1, 10**12),
-            "heads": a_count("n_heads"),
-            "activation": an_activation("activation"),
-        },
+        eps=Fraction(1, 10**12),
+        heads=a_count("n_heads"),
+        activation=an_activation("activation"),
         begins=_WITHOUT_TYPES,
         own={
             **_normed({"1": "sa_layer_norm", "2": "output_layer_norm"}),
             **_linear({"1": "lin1", "2": "lin2"}),
         },
-        heads={
+        outputs={
             "ForMaskedLM": _masked(
                 "vocab_",
                 "transform",
@@ -1463,7 +1406,7 @@ FAMILIES = (
         "ELECTRA",
         "electra",
         widens="embeddings_project",
-        heads={
+        outputs={
             "ForMaskedLM": _masked(
                 "generator_",
                 "predictions.dense",
@@ -1476,7 +1419,7 @@ FAMILIES = (
             "ForPreTraining": _hidden_classes(
                 "discriminator_predictions.dense",
                 "discriminator_predictions.dense_prediction",
-                _PRE["activation"],
+                _HIDDEN_ACT,
                 "all",
                 labels=("replaced",),
             ),
@@ -1496,7 +1439,7 @@ FAMILIES = (
         "marian",
         _of_sinusoids,
         norm="post",
-        heads={"MTModel": _BART_HEADS["ForConditionalGeneration"]},
+        outputs={"MTModel": _BART_HEADS["ForConditionalGeneration"]},
         has_sinusoids=True,
     ),
     _like_bart("BART", "bart", _of_words, norm="post"),
@@ -1507,19 +1450,21 @@ FAMILIES = (
             "Whisper",
             "whisper",
             lambda side: {"begins": {"P": f"{side}.embed_positions.weight"}},
-            heads={"ForConditionalGeneration": Head({"W_out": "proj_out.weight"}, is_tied=True)},
+            outputs={"ForConditionalGeneration": Head({"W_out": "proj_out.weight"}, is_tied=True)},
             biases="QVO12",
-            of_decoder={"tokens": "decoder.embed_tokens.weight", "positions": "P"},
+            of_decoder={"tokens": "decoder.embed_tokens.weight", "places": "P"},
         ),
         convolutions=(("encoder.conv1", 1), ("encoder.conv2", 2)),
-        heads={"ForAudioClassification": _OF_AUDIO},
+        outputs={"ForAudioClassification": _OF_AUDIO},
     ),
     _like_t5("T5", "t5", _t5_shrinks),
     _like_t5("mT5", "mt5"),
     _WAV2VEC,
-    replace(
+    _like(
         _WAV2VEC,
-        settings={**_WAV2VEC.settings, "norm": "pre"},
+        "wav2vec 2.0",
+        "wav2vec2",
+        norm="pre",
         begins={},
         ends=_at(_NORM, out="encoder.layer_norm"),
         asks={**_WAV2VEC.asks, "do_stable_layer_norm": (True,)},

@@ -111,8 +111,8 @@ class Family:
     begins: the tensors before the layers, by field.
     optional: the key of each of its tensors that is missing where a config says false, 0 or null.
     ends: the tensors after the layers, by field; the first existing name counts.
-    heads: its possible heads, by the end of the architecture's name.
-    positions: the field of `begins` with a row for each position; the first ones are used.
+    outputs: its possible heads, by the end of the architecture's name.
+    places: the field of `begins` with a row for each position; the first ones are used.
     offset: the number of rows of positions before that of the first token; None for those up to
         the id of padding.
     factor: the factor of embeddings.
@@ -156,8 +156,8 @@ class Family:
     begins: Mapping[str, str] = field(default_factory=dict)
     optional: Mapping[str, str] = field(default_factory=dict)
     ends: Mapping[str, str] = field(default_factory=dict)
-    heads: Mapping[str, Head] = field(default_factory=dict)
-    positions: str = ""
+    outputs: Mapping[str, Head] = field(default_factory=dict)
+    places: str = ""
     offset: int | None = 0
     factor: Any = None
     has_plain_end: bool = False
@@ -206,7 +206,7 @@ class Family:
     @property
     def all_heads(self) -> Mapping[str, Head]:
         """Its heads, and the usual ones; before a decoder, its own alone."""
-        return self.heads if self.decoder else {**USUAL_HEADS, **self.heads}
+        return self.outputs if self.decoder else {**USUAL_HEADS, **self.outputs}
 
     @property
     def takes(self) -> str:

@@ -560,8 +560,8 @@ class Model:
     @property
     def places(self) -> int | None:
         """The largest number of tokens for which it has positions; None for any number."""
-        name = self.root + self.family.begins.get(self.family.positions, "")
-        if not self.family.positions or name not in self.weights:
+        name = self.root + self.family.begins.get(self.family.places, "")
+        if not self.family.places or name not in self.weights:
             if self.family.has_sinusoids:
                 return int(self.config.count("max_position_embeddings"))
             most = longest(self.config)
@@ -607,7 +607,7 @@ class Model:
                 name != "P" or not self.family.has_sinusoids or self._stored(self.root + own)
             )
             array = self._tensor(self.root + own) if is_stored else self._sinusoids()
-            if name == self.family.positions:
+            if name == self.family.places:
                 array = array[self._offset :]
                 if tokens > len(array):
                     raise InputError(
