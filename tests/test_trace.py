@@ -169,6 +169,14 @@ def test_layers_of_torch_agree(name: str) -> None:
     assert sum(each.status == "equal" for each in found.steps) > 4
 
 
+def test_a_trace_of_a_batch_says_that_it_is_of_the_first_sequence() -> None:
+    module, said = redrawn(modules()["a batch"][0]), "of 2 sequences in the batch, the first alone"
+    both, one = trace(module, X), trace(module, X[:1])
+    assert said in str(both)
+    assert said not in str(one)
+    assert np.array_equal(both.problem.X, one.problem.X)
+
+
 def test_a_layer_within_a_model_is_traced_by_its_path() -> None:
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     model = torch.nn.TransformerEncoder(layer, 2)

@@ -131,7 +131,8 @@ def trace(
 
     Notes
     -----
-    The tokens of the layer are those that the model gives it: earlier layers are not compared.
+    The tokens of the layer are those that the model gives it: earlier layers are not compared. Of a
+    batch, the first sequence alone is run.
 
     Examples
     --------
@@ -152,11 +153,14 @@ def trace(
             f"layer is a {type(layer).__name__}, where a number or the path of a module is needed: "
             "pass several inputs in a tuple"
         )
-    inputs = first_of_batch(own, inputs)
+    inputs, size = first_of_batch(own, inputs)
     if problem is None and (config is not None or hasattr(own, "save_pretrained")):
         found = _of_a_family(own, inputs, layer, config, conventions)
     else:
         found = _of_a_module(own, inputs, layer, problem, conventions)
+    if size > 1:
+        remarks = (*found.problem.remarks, f"of {size} sequences in the batch, the first alone")
+        found = found._replace(problem=replace(found.problem, remarks=remarks))
     return _beside(found, rules_from({"atol": atol, "rtol": rtol}))
 
 

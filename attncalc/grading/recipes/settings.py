@@ -21,6 +21,8 @@ from attncalc.problem.step import Step
 
 OTHER_BASES = (Fraction(10_000), Fraction(500_000), Fraction(1_000_000))
 """The bases of rope in common models, which may be confused."""
+MOST_SHIFTED = 16
+"""The largest difference of places: by tokens of padding, or of a cache."""
 ORDERS = {
     "column-first": (
         ("channel", "column", "row"),
@@ -111,7 +113,9 @@ def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[
         of_keys = problem.rope_places[1]
         says = f"places are counted from {as_written(of_keys)}, as those of keys"
         yield "places-of-keys", says, partial(_otherwise, step, offset=of_keys)
-    for by, says in ((1, "places start one too high"), (-1, "places start one too low")):
+    for by in (sign * count for count in range(1, MOST_SHIFTED + 1) for sign in (1, -1)):
+        way = "high" if by > 0 else "low"
+        says = f"places start {'one' if abs(by) == 1 else abs(by)} too {way}"
         yield "rope-offset", says, partial(_otherwise, step, offset=operation.offset + by)
 
 
