@@ -23,7 +23,9 @@ from attncalc.solving.stack import through
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 torch = pytest.importorskip("torch")
-pytest.importorskip("torch._numpy")  # its table of types is made before `in_float64` changes them
+# their tables of types are made before `in_float64` changes them
+pytest.importorskip("torch._numpy")
+pytest.importorskip("safetensors.torch")
 transformers = pytest.importorskip("transformers")
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 

@@ -177,6 +177,12 @@ def test_a_trace_of_a_batch_says_that_it_is_of_the_first_sequence() -> None:
     assert np.array_equal(both.problem.X, one.problem.X)
 
 
+def test_keys_of_earlier_calls_are_refused() -> None:
+    given = {"input_ids": torch.tensor([[1]]), "past_key_values": object()}
+    with pytest.raises(InputError, match="past_key_values: each layer then also reads keys"):
+        trace(modules()["a batch"][0], given)
+
+
 def test_a_layer_within_a_model_is_traced_by_its_path() -> None:
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     model = torch.nn.TransformerEncoder(layer, 2)

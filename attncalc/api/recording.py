@@ -215,7 +215,9 @@ def called(model: Any, inputs: Any) -> Callable[[], Any]:
 
     def tensor(given: Any) -> Any:
         is_plain = _is_tensor(given) or isinstance(given, bool | str) or given is None
-        made = given if is_plain else torch.as_tensor(np.asarray(as_array(given)))
+        array = None if is_plain else np.asarray(as_array(given))
+        is_plain = array is None or array.dtype.kind == "O"  # an object with a meaning of its own
+        made = given if is_plain else torch.as_tensor(array)
         if _is_tensor(made) and weights is not None:
             made = made.to(weights.device)
             made = made.to(weights.dtype) if made.is_floating_point() and not is_plain else made

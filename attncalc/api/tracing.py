@@ -148,6 +148,11 @@ def trace(
             "None: pass the inputs of the model" if inputs is None else "text: pass its token ids"
         )
         raise InputError(f"inputs is {what}")
+    if isinstance(inputs, Mapping) and inputs.get("past_key_values") is not None:
+        raise InputError(
+            "past_key_values: each layer then also reads keys and values of earlier calls: pass all "
+            "tokens in one call"
+        )
     if not isinstance(layer, int | str | np.integer | None):
         raise InputError(
             f"layer is a {type(layer).__name__}, where a number or the path of a module is needed: "

@@ -37,8 +37,10 @@ def count_config(config: Config, load: Load) -> Count:
     load.check()
     families = families_of(config)
     if families and config.says(families[0].inside):
-        what = f"a config of one of its towers, such as {families[0].types[-1]},"
-        raise config.wrong("model_type", config.get("model_type"), what)
+        kind = config.get("model_type")
+        tower = next(each for each in families[0].types if each != kind)
+        what = f"a config of one of its towers, such as {tower},"
+        raise config.wrong("model_type", kind, what)
     if not families:
         raise config.wrong("model_type", config.get("model_type"), "a family that attncalc counts")
     family = families[0]
@@ -66,7 +68,7 @@ class _Counting:
         if not isinstance(names, list) or not isinstance(names[0], str):
             raise config.wrong("architectures", names, "a list of names")
         self.architecture = names[0]
-        self.d = self._size("hidden_size", "d_model", "n_embd")
+        self.d = self._size("hidden_size", "d_model", "n_embd", "dim")
         keys = ("embedding_size", "word_embed_proj_dim") if family.widens else ()
         self.e = self._size(*keys, default=self.d)
         self.is_narrow = config.says(keys[-1]) and self.e != self.d if keys else False
@@ -339,7 +341,7 @@ class _Counting:
         own = "123" if "b_13_in_out" in fields else ""
         self._feed_forward("experts.", inner, own, is_gated=is_gated, experts=experts)
         shared = self.config.get("n_shared_experts", None) or 0
-        key = next(filter(self.config.says, _SHARED), "")
+        key = next((each for each in _SHARED if self.config.get(each, 0)), "")
         if shared or key:
             inner = self._size(key) if key else inner * self._size("n_shared_experts")
             self._feed_forward("shared.", inner, biases, is_gated=is_gated)
@@ -356,6 +358,7 @@ class _Counting:
                 "n_inner",
                 "ffn_dim",
                 "ffn_hidden_size",
+                "hidden_dim",
             )
             return self._size(f"{family.settings['block']}_ffn_dim", *keys, default=4 * self.d)
         inner = int(self.d * self.config.number("mlp_ratio"))

@@ -836,7 +836,7 @@ _SINCE_LLAMA = (
         equations=clipped("attn_config.clip_qkv"),
         tokens="wte.weight",
         ends={"gamma_out": "norm_f.weight"},
-        outputs={"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _classes("score")},
+        outputs=_GPT_HEADS,
         asks={
             "no_bias": (True,),
             "logit_scale": (None,),
