@@ -92,6 +92,16 @@ LATENT = SMALL | {
     "n_group": 4,
     "topk_group": 2,
 }
+OF_GROUPS = GROUPED | {
+    "head_dim": 8,
+    "moe_intermediate_size": 7,
+    "n_routed_experts": 8,
+    "num_experts_per_tok": 3,
+    "n_shared_experts": 1,
+    "first_k_dense_replace": 1,
+    "n_group": 4,
+    "topk_group": 2,
+}
 FALCON = {
     "vocab_size": 50,
     "hidden_size": 16,
@@ -294,6 +304,34 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "GptOssForCausalLM",
         EXPERTS | {"head_dim": 8, "layer_types": ["full_attention"] * 3},
     ),
+    "Seed-OSS": (
+        "SeedOssConfig",
+        "SeedOssForCausalLM",
+        GROUPED | {"head_dim": 8, "attention_out_bias": True, "mlp_bias": True},
+    ),
+    "Arcee": ("ArceeConfig", "ArceeForCausalLM", GROUPED | {"mlp_bias": True}),
+    "Helium": (
+        "HeliumConfig",
+        "HeliumForCausalLM",
+        GROUPED | {"head_dim": 4, "attention_bias": True, "mlp_bias": True},
+    ),
+    "CWM": ("CwmConfig", "CwmForCausalLM", GROUPED | {"head_dim": 8, "sliding_window": 3}),
+    "VaultGemma": (
+        "VaultGemmaConfig",
+        "VaultGemmaForCausalLM",
+        GROUPED | {"head_dim": 8, "sliding_window": 3, "query_pre_attn_scalar": 6},
+    ),
+    "GLM-4 MoE": (
+        "Glm4MoeConfig",
+        "Glm4MoeForCausalLM",
+        OF_GROUPS | {"use_qk_norm": True, "attention_bias": True},
+    ),
+    "dots.llm1": (
+        "Dots1Config",
+        "Dots1ForCausalLM",
+        OF_GROUPS | {"sliding_window": 3, "max_window_layers": 1},
+    ),
+    "MiniMax-M2": ("MiniMaxM2Config", "MiniMaxM2ForCausalLM", EXPERTS | {"head_dim": 8}),
     "DeepSeek-V3": ("DeepseekV3Config", "DeepseekV3ForCausalLM", LATENT),
     "DeepSeek-V3 by yarn": (
         "DeepseekV3Config",
@@ -1218,6 +1256,46 @@ def test_a_message_about_an_unknown_model_has_every_kind_of_tensor(
         assert said.partition("nearly fit:\n")[2].startswith(f"  {near[name]}: it")
     elif name in ("Funnel", "Mamba"):
         assert "No family here has names like these" in said
+
+
+EYES = {"hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 1, "image_size": 28}
+EYES |= {"num_attention_heads": 2, "patch_size": 14}
+QWENS_EYES = {"depth": 1, "hidden_size": 8, "intermediate_size": 12, "num_heads": 2}
+QWENS_EYES |= {"out_hidden_size": 16}
+AXES = {"rope_type": "default", "rope_theta": 1e4}
+WITH_IMAGES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "Gemma 3": ("Gemma3", {"head_dim": 8, "sliding_window": 3, "query_pre_attn_scalar": 6}, EYES),
+    "Mistral 3": ("Mistral3", {"model_type": "mistral"}, EYES | {"model_type": "pixtral"}),
+    "LLaVA": ("Llava", {"model_type": "llama"}, EYES | {"model_type": "clip_vision_model"}),
+    "Qwen2.5-VL": (
+        "Qwen2_5_VL",
+        {"rope_parameters": AXES | {"mrope_section": [1, 1, 0]}},
+        QWENS_EYES,
+    ),
+    "Qwen3-VL": (
+        "Qwen3VL",
+        {"head_dim": 8, "rope_parameters": AXES | {"mrope_section": [2, 1, 1]}},
+        QWENS_EYES | {"deepstack_visual_indexes": [0]},
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITH_IMAGES)
+def test_the_text_of_a_model_of_text_and_images_is_that_of_its_family(
+    name: str, tmp_path: Path
+) -> None:
+    kind, text, vision = WITH_IMAGES[name]
+    config = getattr(transformers, f"{kind}Config")(
+        text_config=GROUPED | text, vision_config=vision
+    )
+    model = spread_out(getattr(transformers, f"{kind}ForConditionalGeneration")(config))
+    model.save_pretrained(tmp_path)
+    with torch.no_grad():
+        expected = model(input_ids=torch.tensor([IDS])).logits[:, -1:]
+    problem = open_model(tmp_path, tokens=IDS)
+    near(solve(problem)["logits"], expected)
+    assert "images are not read: this is the model of text" in problem.remarks
 
 
 @pytest.mark.slow

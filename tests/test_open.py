@@ -536,6 +536,12 @@ OLD: dict[str, tuple[str, dict[str, Any], int, dict[str, Any]]] = {
         0,
         {"rope_base": 500_000, "rope_scaling": ("linear", 2)},
     ),
+    "rope of images, whose axes are the same for text": (
+        "qwen2_5_vl",
+        {"rope_theta": 5e5, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}},
+        0,
+        {"rope_base": 500_000, "rope_scaling": None},
+    ),
     "rope of the first Llama": ("llama", {}, 0, {"rope_base": 10_000, "rope_scaling": None}),
 }
 

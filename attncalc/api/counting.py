@@ -1,7 +1,6 @@
 """Counting from Python: parameters, multiply-adds and bytes, without solving."""
 
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -103,11 +102,11 @@ def count_of(
     source: Source, load: Load, sizes: Mapping[str, int] = MappingProxyType({}), family: Any = None
 ) -> Count:
     """Return the counts of a problem, a file or a model; with other values of its config's keys."""
-    said = getattr(source, "config", source)
+    said: Any = getattr(source, "config", source)
     if hasattr(said, "to_dict"):
         named = {} if said is source else {"architectures": [type(source).__name__]}
         return _of_config("config", {**said.to_dict(), **named}, load, sizes)
-    if not isinstance(source, Problem | str | PathLike):
+    if not isinstance(source, Problem | str | Path):
         what = "pass a problem, a path, or a model or a config of transformers"
         raise InputError(f"{type(source).__name__} cannot be counted: {what}")
     if not isinstance(source, Problem):

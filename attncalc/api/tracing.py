@@ -150,8 +150,8 @@ def trace(
         raise InputError(f"inputs is {what}")
     if isinstance(inputs, Mapping) and inputs.get("past_key_values") is not None:
         raise InputError(
-            "past_key_values: each layer then also reads keys and values of earlier calls: pass all "
-            "tokens in one call"
+            "past_key_values: each layer then also reads keys and values of earlier calls: pass "
+            "all tokens in one call"
         )
     if not isinstance(layer, int | str | np.integer | None):
         raise InputError(

@@ -873,6 +873,7 @@ _MIXTRAL = {
 }
 _ROUTED = {"top_k": a_count("num_experts_per_tok")}
 _QWEN_ROUTED = {**_ROUTED, "router_norm": if_so("norm_topk_prob", True, False)}
+_CHOSEN = {"gate.e_score_correction_bias": "b_choice", **_EXPERTS}
 _LATENT = {
     **_linear({"DQ": "q_a_proj"}),
     "q_a_layernorm.weight": "gamma_DQ",
@@ -880,8 +881,7 @@ _LATENT = {
     **_linear({"DKV_KR": "kv_a_proj_with_mqa"}),
     "kv_a_layernorm.weight": "gamma_DKV",
     "kv_b_proj.weight": "W_UKV",
-    "gate.e_score_correction_bias": "b_choice",
-    **_EXPERTS,
+    **_CHOSEN,
 }
 
 
@@ -915,16 +915,19 @@ _GRANITE = _like_llama(
     },
     factor=lambda config, layer: float(config.number("embedding_multiplier")),
 )
+_ROUTED_BY_GROUPS = {
+    **_ROUTED,
+    "router": "sigmoid",
+    "router_norm": if_so("norm_topk_prob", True, False, default=True),
+    "router_scale": a_number("routed_scaling_factor", 1.0),
+    "router_groups": _groups("n_group"),
+    "top_groups": _groups("topk_group"),
+}
 _DEEPSEEK_V3 = _like_llama(
     "DeepSeek-V3",
     "deepseek_v3",
     biases=_biased("", attention_bias="O", mlp_bias="123"),
-    **_ROUTED,
-    router="sigmoid",
-    router_norm=if_so("norm_topk_prob", True, False, default=True),
-    router_scale=a_number("routed_scaling_factor", 1.0),
-    router_groups=_groups("n_group"),
-    top_groups=_groups("topk_group"),
+    **_ROUTED_BY_GROUPS,
     rope_dims=a_count("qk_rope_head_dim"),
     rope_pairing=if_so("rope_interleave", "interleaved", "halves", default=True),
     scale=_latent_scale,
@@ -944,6 +947,29 @@ _WITH_EXPERTS = (
     ),
     _DEEPSEEK_V3,
     _like_llama(
+        "GLM-4 MoE",
+        "glm4_moe",
+        biases=_biased("", attention_bias="QKV"),
+        **_ROUTED_BY_GROUPS,
+        qk_norm=if_so("use_qk_norm", "rms"),
+        rope_dims=a_share(0.5),
+        own=_CHOSEN,
+    ),
+    _like_llama(
+        "dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window, own=_CHOSEN
+    ),
+    _like_llama(
+        "MiniMax-M2",
+        "minimax_m2",
+        biases="",
+        **_ROUTED,
+        router="sigmoid",
+        qk_norm="rms-all",
+        rope_dims=a_share(),
+        own={"block_sparse_moe.e_score_correction_bias": "b_choice", **_MIXTRAL},
+        own_gains="each",
+    ),
+    _like_llama(
         "Mixtral", "mixtral", biases="", **_ROUTED, window=a_window, own=_MIXTRAL, usual={}
     ),
     _like_llama(
@@ -955,7 +981,12 @@ _WITH_EXPERTS = (
         own=_EXPERTS,
     ),
     _like_llama(
-        "Qwen3-MoE", "qwen3_moe", **_QWEN_ROUTED, qk_norm="rms", window=a_window, own=_EXPERTS
+        "Qwen3-MoE",
+        "qwen3_moe",
+        **_QWEN_ROUTED,
+        qk_norm="rms",
+        window=a_window,
+        own=_EXPERTS,
     ),
     _like_llama(
         "OLMoE",
@@ -985,7 +1016,7 @@ _WITH_EXPERTS = (
     ),
     _like_llama(
         "Llama 4",
-        "llama4_text llama4",
+        "llama4_text",
         **_ROUTED,
         router="sigmoid",
         router_scales="inputs",
@@ -996,10 +1027,7 @@ _WITH_EXPERTS = (
             "rms" if _has_rope(config, layer) and config.is_so("use_qk_norm", True) else None
         ),
         equations=tuned_or_chunked(_has_rope),
-        outputs=dict.fromkeys(
-            ("ForCausalLM", "ForConditionalGeneration"),
-            Head({"W_out": "lm_head.weight language_model.lm_head.weight"}, is_tied=True),
-        ),
+        outputs={"ForCausalLM": _OF_WORDS},
         own={
             "feed_forward.router.weight": "W_router",
             "experts.gate_up_proj": "W_13_halves",
@@ -1010,13 +1038,7 @@ _WITH_EXPERTS = (
         },
         own_gains="none",
         usual={"n_shared_experts": 1},
-        inside="text_config",
-        tower="language_model.model.",
-        remarks=lambda config, layer: (
-            ("images are not read: this is the model of text",)
-            if config.says("vision_config")
-            else ()
-        ),
+        remarks=(),
     ),
     _like(
         _GRANITE,
@@ -1210,22 +1232,35 @@ _GEMMA = _like_llama(
     gain_above=1,
     asks={"use_bidirectional_attention": (None, False)},
 )
+_GEMMA_2 = _like(
+    _GEMMA,
+    "Gemma 2",
+    "gemma2",
+    norm="around",
+    scale=one_over_root("query_pre_attn_scalar"),
+    softcap=a_number_or_none("attn_logit_softcapping"),
+    window=a_window_but_in_every(2, key=""),
+    outputs=_CAPPED_HEADS,
+)
 _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
 FAMILIES = (
     _GPT2,
     _LLAMA,
     _like_llama("Mistral", "mistral ministral", biases="", window=a_window),
-    _like_llama("Qwen2", "qwen2", biases="QKV", window=a_window),
-    _like_llama("Qwen3", "qwen3", qk_norm="rms", window=a_window),
+    _like_llama(
+        "Qwen2",
+        "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text",
+        biases="QKV",
+        window=a_window,
+    ),
+    _like_llama("Qwen3", "qwen3 qwen3_vl_text", qk_norm="rms", window=a_window),
+    _GEMMA_2,
     _like(
-        _GEMMA,
-        "Gemma 2",
-        "gemma2",
-        norm="around",
-        scale=one_over_root("query_pre_attn_scalar"),
-        softcap=a_number_or_none("attn_logit_softcapping"),
-        window=a_window_but_in_every(2, key=""),
-        outputs=_CAPPED_HEADS,
+        _GEMMA_2,
+        "VaultGemma",
+        "vaultgemma",
+        norm="pre",
+        own={"pre_feedforward_layernorm.weight": "gamma_2"},
     ),
     _GEMMA,
     _like(
@@ -1257,6 +1292,25 @@ FAMILIES = (
         positions=_rope_where(_has_rope),
         usual={},
     ),
+    _like_llama(
+        "Seed-OSS",
+        "seed_oss",
+        biases=_biased("", attention_bias="QKV", attention_out_bias="O", mlp_bias="123"),
+    ),
+    _like_llama(
+        "Arcee",
+        "arcee",
+        biases=_biased("", attention_bias="QKVO", mlp_bias="12"),
+        own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
+        is_gated=False,
+    ),
+    _like_llama(
+        "Helium",
+        "helium",
+        biases=_biased("", attention_bias="QKV", mlp_bias="123"),
+        rope_pairing="interleaved",
+    ),
+    _like_llama("CWM", "cwm", biases="", window=a_window),
     _like_llama("Phi-3", "phi3", biases="", window=a_window, rope_dims=a_share()),
     _GRANITE,
     _like_llama(
@@ -1476,10 +1530,33 @@ FAMILIES = (
 """A table of names, for each family."""
 
 
+def _within(text: Family) -> Family:
+    """Return the row of a model of text within one that also reads images."""
+
+    def remarks(config: Config, layer: int) -> tuple[str, ...]:
+        what = "images" if config.says("vision_config") else "other inputs"
+        said = f"{what} are not read: this is the model of text"
+        return (said, *text.of("remarks", config, layer))
+
+    outputs = dict(text.outputs)
+    if (head := outputs.get("ForCausalLM")) is not None:
+        tensors = {name: f"{at} language_model.{at}" for name, at in head.tensors.items()}
+        outputs["ForConditionalGeneration"] = replace(head, tensors=tensors)
+    inside, tower = "text_config", "language_model."
+    return replace(text, remarks=remarks, outputs=outputs, inside=inside, tower=tower)
+
+
 def families_of(config: Config) -> list[Family]:
-    """Return the rows of a config: one for each tower; none if its family is unknown."""
+    """Return the rows of a config: one for each tower; none if its family is unknown.
+
+    Of a model of text and images that has no row, the rows of its model of text.
+    """
     kind = config.get("model_type")
     found = [family for family in FAMILIES if kind in family.types]
+    text = config.get("text_config", None)
+    is_within = isinstance(text, Mapping) and not any(each.inside for each in found)
+    if is_within and "model_type" in text:
+        return [_within(each) for each in families_of(Config(config.place, text))]
     of_config = [
         each
         for each in found

@@ -193,7 +193,8 @@ class Family:
         if not isinstance(inner, Mapping):
             raise config.wrong(self.inside, inner, "an object")
         outer = {key: each for key, each in config.values.items() if key != "architectures"}
-        named = {key: config.values[key] for key in ("architectures",) if key in config.values}
+        named = {key: config.get(key, None) for key in ("architectures", "tie_word_embeddings")}
+        named = {key: each for key, each in named.items() if each is not None}
         return Config(config.place, {**self.usual, **outer, **inner, **named})
 
     def present(self, config: Config, tensors: Mapping[str, Any]) -> dict[str, Any]:

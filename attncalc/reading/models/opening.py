@@ -742,7 +742,7 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
             )
         )
         if len(roots) > 1 and family.tower:
-            roots = [root for root in roots if root.endswith(family.tower)]
+            roots = [root for root in roots if family.tower in root]
         if len(roots) > 1:
             said = " and ".join(quoted(root + first) for root in roots)
             raise InputError(

@@ -69,7 +69,7 @@ def a_scaling(config: Config, layer: int) -> Any:
     from attncalc.problem.attention.rope_scaling import NEEDS, UNSCALED, read_rope_scaling
 
     key, said = _scaling(config, layer)
-    if not said or _type(said) in _BY_FREQUENCIES:
+    if _type(said) in (UNSCALED, *_BY_FREQUENCIES):
         return None
     kinds = (UNSCALED, *NEEDS, *_BY_FREQUENCIES)
     if _type(said) not in kinds:
@@ -93,7 +93,8 @@ def _scaling(config: Config, layer: int) -> tuple[str, Mapping[str, Any]]:
 
 def _type(said: Mapping[str, Any]) -> str:
     kind = str(said.get("rope_type", said.get("type", "default")))
-    return "longrope" if kind == "su" else kind
+    # mrope: a position for each axis of an image; those of text are equal
+    return {"su": "longrope", "mrope": "default"}.get(kind, kind)
 
 
 def frequencies(config: Config, layer: int, dims: int, tokens: int) -> dict[str, Any]:
