@@ -65,6 +65,12 @@ def test_configs_and_models_in_memory_are_counted(tmp_path):
         count(GPT2)
 
 
+def test_a_model_of_text_and_images_names_its_model_of_text(tmp_path):
+    values = {"model_type": "gemma3", "text_config": {"model_type": "gemma3_text"}}
+    with pytest.raises(InputError, match="of one of its towers, such as gemma3_text, is needed"):
+        count(config(tmp_path, values))
+
+
 def test_a_shared_expert_of_width_0_is_none(tmp_path):
     shared = {"shared_intermediate_size": 0, "num_local_experts": 4, "num_experts_per_tok": 2}
     llama = LLAMA | {"architectures": ["GraniteMoeForCausalLM"]}

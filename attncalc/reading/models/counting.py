@@ -37,10 +37,9 @@ def count_config(config: Config, load: Load) -> Count:
     load.check()
     families = families_of(config)
     if families and config.says(families[0].inside):
-        kind = config.get("model_type")
-        tower = next(each for each in families[0].types if each != kind)
+        tower = config.get(f"{families[0].inside}.model_type", None) or families[0].types[-1]
         what = f"a config of one of its towers, such as {tower},"
-        raise config.wrong("model_type", kind, what)
+        raise config.wrong("model_type", config.get("model_type"), what)
     if not families:
         raise config.wrong("model_type", config.get("model_type"), "a family that attncalc counts")
     family = families[0]
