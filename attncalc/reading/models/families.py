@@ -1155,6 +1155,7 @@ _WAV2VEC = _like(
     remarks=("the convolutions of audio (feature_extractor) are not computed",),
 )
 _OF_LM_PREDICTIONS = _masked("lm_predictions.lm_head.", "dense", "LayerNorm", "decoder", "bias")
+_OF_DEBERTA = _hidden_classes("pooler.dense", activation=an_activation("pooler_hidden_act"))
 _DEBERTA_V3 = _like(
     _BERT,
     "DeBERTa-v3",
@@ -1179,9 +1180,8 @@ _DEBERTA_V3 = _like(
                 for name, names in _OF_MASKED.tensors.items()
             },
         ),
-        "ForSequenceClassification": _hidden_classes(
-            "pooler.dense", activation=an_activation("pooler_hidden_act")
-        ),
+        "ForSequenceClassification": _OF_DEBERTA,
+        "ForMultipleChoice": replace(_OF_DEBERTA, labels=("this choice",)),
         **_OF_TOKENS,
     },
     asks={"conv_kernel_size": (0, None), "attention_head_size": (None,)},

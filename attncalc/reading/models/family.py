@@ -207,7 +207,8 @@ class Family:
     @property
     def all_heads(self) -> Mapping[str, Head]:
         """Its heads, and the usual ones; before a decoder, its own alone."""
-        return self.outputs if self.decoder else {**USUAL_HEADS, **self.outputs}
+        both = {**self.outputs, **USUAL_HEADS, **self.outputs}  # its own come first
+        return self.outputs if self.decoder else both
 
     @property
     def takes(self) -> str:

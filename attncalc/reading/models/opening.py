@@ -479,9 +479,10 @@ class Model:
         check_config(self.config, head.asks, self.architecture or self.family.title)
         places = self._places(head)
         if not places:
+            first = next(iter(head.tensors.values())).split()[0].replace("{}", self.root)
             raise InputError(
                 f"{self.folder}: its architecture is {self.architecture}, and it has no "
-                f"{quoted(next(iter(head.tensors.values())).split()[0])}"
+                f"{quoted(first)}"
             )
         arrays = {name: self._tensor(place) for name, place in places.items()}
         behind = [self._stored(each.replace("{}", self.root)) for each in head.behind]
