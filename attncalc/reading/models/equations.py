@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from attncalc.reading.models.family import Said, a_number_or_none, an_activation
+from attncalc.reading.models.family import Said, a_number_or_none, an_activation, if_given
 from attncalc.reading.models.folder import Config
 
 _NORMED = "({0}[{1},a] - mu_{2}[{1}]) / sqrt(var_{2}[{1}] + {3!r}) * gain_{2}[a] + bias_{2}[a]"
@@ -24,9 +24,7 @@ def clipped(key: str, *normed: str) -> Said:
     normed: those that are normalized before, by the mean square over all heads.
     """
 
-    def says(config: Config, layer: int) -> list[str] | None:
-        if config.get(key, None) is None:
-            return None
+    def says(config: Config, layer: int) -> list[str]:
         most = float(a_number_or_none(key)(config, layer))
         plain = "sum(N_1[i,a] * W_{0}[h,a,c] for a in d)"
         plain += " + b_{0}[h,0,c]" * config.is_so("attention_bias", False)
@@ -38,7 +36,7 @@ def clipped(key: str, *normed: str) -> Said:
             lines.append(f"{step}[h,i,c] = min(max({right}, -{most}), {most})  # {title}, clipped")
         return lines
 
-    return says
+    return if_given(key, says)
 
 
 def tuned_or_chunked(is_turned: Said) -> Said:

@@ -33,6 +33,7 @@ from attncalc.reading.models.family import (
     a_window_but_in_every,
     a_window_of_local_layers,
     an_activation,
+    if_given,
     if_so,
     one_of,
     one_over_root,
@@ -109,6 +110,14 @@ def _pooled(
     """Return a head of one projection, which gives a vector."""
     tensors = _at(pre=end) if bias else {"W_pre": f"{end}.weight"}
     return Head(tensors, POOLED, reads, {"activation_pre": activation})
+
+
+_OF_POOLER = _pooled("{}pooler.dense")
+
+
+def _of_encoder(masked: Head, classes: Head, **others: Head) -> dict[str, Head]:
+    """Return the heads of an encoder like BERT, which gives masked words and classes."""
+    return {"ForMaskedLM": masked, "ForSequenceClassification": classes, **_OF_TOKENS, **others}
 
 
 def _biased(where: str, **keys: str) -> Said:
@@ -352,7 +361,7 @@ _BERT = _like(
             "{}pooler.dense", "cls.seq_relationship", labels=("is next", "is not next")
         ),
         **_OF_TOKENS,
-        "BertModel": _pooled("{}pooler.dense"),
+        "BertModel": _OF_POOLER,
     },
     asks={
         "position_embedding_type": ("absolute", None),
@@ -455,12 +464,11 @@ _MASKED_ENCODERS = (
             **_normed({"2": "full_layer_layer_norm"}),
         },
         widens="encoder.embedding_hidden_mapping_in",
-        outputs={
-            "ForMaskedLM": _masked("predictions.", "dense", "LayerNorm", "decoder", "bias"),
-            "ForSequenceClassification": _hidden_classes("{}pooler"),
-            **_OF_TOKENS,
-            "AlbertModel": _pooled("{}pooler"),
-        },
+        outputs=_of_encoder(
+            _masked("predictions.", "dense", "LayerNorm", "decoder", "bias"),
+            _hidden_classes("{}pooler"),
+            AlbertModel=_pooled("{}pooler"),
+        ),
     ),
     _like(
         _PRE,
@@ -506,12 +514,7 @@ _MASKED_ENCODERS = (
             **_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
             **_normed({"1": "attention.LayerNorm"}),
         },
-        outputs={
-            "ForMaskedLM": _OF_LM_HEAD,
-            "ForSequenceClassification": _of_first_dense("tanh"),
-            **_OF_TOKENS,
-            "MPNetModel": _pooled("{}pooler.dense"),
-        },
+        outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), MPNetModel=_OF_POOLER),
         asks={"relative_attention_num_buckets": (32,)},
     ),
 )
@@ -593,7 +596,7 @@ _VIT = _like(
     layers=("layers.{}.", "encoder.layer.{}."),
     begins=_OF_PATCHES,
     ends=_at(_NORM, out="layernorm"),
-    outputs={**_OF_ONE_IMAGE, "ViTModel": _pooled("{}pooler.dense")},
+    outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_POOLER},
 )
 _CLIP_TEXT = _like(
     _PRE,
@@ -675,7 +678,7 @@ _OF_IMAGES = (
         "DeiT",
         "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
-        outputs={**_OF_ONE_IMAGE, "DeiTModel": _pooled("{}pooler.dense")},
+        outputs={**_OF_ONE_IMAGE, "DeiTModel": _OF_POOLER},
     ),
 )
 
@@ -732,18 +735,6 @@ _FALCON_KEY_HEADS = if_so(
 _WINDOW_BUT_IN_EVERY_4 = a_window_but_in_every(4)
 
 
-def _exaone_window(config: Config, layer: int) -> Any:
-    """Return the window of EXAONE 4, which may have none in any layer."""
-    has_windows = config.get("sliding_window", None) is not None
-    return _WINDOW_BUT_IN_EVERY_4(config, layer) if has_windows else None
-
-
-def _exaone_positions(config: Config, layer: int) -> str:
-    """Return no positions in the layers without a window, if there are others with one."""
-    has_windows = config.get("sliding_window", None) is not None
-    return "none" if has_windows and not _exaone_window(config, layer) else "rope"
-
-
 _like_cohere = partial(
     _like,
     _like_llama(
@@ -787,8 +778,8 @@ _SINCE_LLAMA = (
         biases="",
         norm="output",
         qk_norm="rms",
-        window=_exaone_window,
-        positions=_exaone_positions,
+        window=if_given("sliding_window", _WINDOW_BUT_IN_EVERY_4),
+        positions=if_given("sliding_window", _rope_where(_WINDOW_BUT_IN_EVERY_4), "rope"),
         own=_OF_OUTPUTS,
     ),
     _like_llama(
@@ -981,12 +972,7 @@ _WITH_EXPERTS = (
         own=_EXPERTS,
     ),
     _like_llama(
-        "Qwen3-MoE",
-        "qwen3_moe",
-        **_QWEN_ROUTED,
-        qk_norm="rms",
-        window=a_window,
-        own=_EXPERTS,
+        "Qwen3-MoE", "qwen3_moe", **_QWEN_ROUTED, qk_norm="rms", window=a_window, own=_EXPERTS
     ),
     _like_llama(
         "OLMoE",
@@ -1419,12 +1405,9 @@ FAMILIES = (
         "roberta xlm-roberta camembert",
         offset=None,
         pads="pad_token_id",
-        outputs={
-            "ForMaskedLM": _OF_LM_HEAD,
-            "ForSequenceClassification": _of_first_dense("tanh"),
-            **_OF_TOKENS,
-            **dict.fromkeys(("RobertaModel", "CamembertModel"), _pooled("{}pooler.dense")),
-        },
+        outputs=_of_encoder(
+            _OF_LM_HEAD, _of_first_dense("tanh"), RobertaModel=_OF_POOLER, CamembertModel=_OF_POOLER
+        ),
     ),
     _like(
         _BERT,
@@ -1440,18 +1423,17 @@ FAMILIES = (
             **_normed({"1": "sa_layer_norm", "2": "output_layer_norm"}),
             **_linear({"1": "lin1", "2": "lin2"}),
         },
-        outputs={
-            "ForMaskedLM": _masked(
+        outputs=_of_encoder(
+            _masked(
                 "vocab_",
                 "transform",
                 "layer_norm",
                 "projector",
                 activation=an_activation("activation"),
             ),
-            "ForSequenceClassification": _OF_FIRST_TOKEN,
-            "ForMultipleChoice": replace(_OF_FIRST_TOKEN, labels=("this choice",)),
-            **_OF_TOKENS,
-        },
+            _OF_FIRST_TOKEN,
+            ForMultipleChoice=replace(_OF_FIRST_TOKEN, labels=("this choice",)),
+        ),
         asks={},
     ),
     *_DEBERTA,
@@ -1460,30 +1442,29 @@ FAMILIES = (
         "ELECTRA",
         "electra",
         widens="embeddings_project",
-        outputs={
-            "ForMaskedLM": _masked(
+        outputs=_of_encoder(
+            _masked(
                 "generator_",
                 "predictions.dense",
                 "predictions.LayerNorm",
                 "lm_head",
                 activation="gelu",
             ),
-            "ForSequenceClassification": _of_first_dense("gelu"),
-            **_OF_TOKENS,
-            "ForPreTraining": _hidden_classes(
+            _of_first_dense("gelu"),
+            ForPreTraining=_hidden_classes(
                 "discriminator_predictions.dense",
                 "discriminator_predictions.dense_prediction",
                 _HIDDEN_ACT,
                 "all",
                 labels=("replaced",),
             ),
-            "ForMultipleChoice": _hidden_classes(
+            ForMultipleChoice=_hidden_classes(
                 "sequence_summary.summary",
                 activation=an_activation("summary_activation"),
                 asks={"summary_type": ("first",), "summary_use_proj": (True,)},
                 labels=("this choice",),
             ),
-        },
+        ),
     ),
     _VIT,
     *_OF_IMAGES,

@@ -261,6 +261,15 @@ def if_so(key: str, yes: Any, no: Any = None, *, default: bool = False) -> Said:
     return lambda config, layer: value_of(yes if config.is_so(key, default) else no, config, layer)
 
 
+def if_given(key: str, yes: Any, no: Any = None) -> Said:
+    """Return a reader of one of two values: the first if a key has a value other than null."""
+
+    def says(config: Config, layer: int) -> Any:
+        return value_of(no if config.get(key, None) is None else yes, config, layer)
+
+    return says
+
+
 def a_count(*keys: str, default: Any = MISSING) -> Said:
     """Return a reader of a whole number, from the first existing key."""
     return lambda config, layer: config.count(_first(config, keys), default)

@@ -69,7 +69,7 @@ def a_scaling(config: Config, layer: int) -> Any:
     from attncalc.problem.attention.rope_scaling import NEEDS, UNSCALED, read_rope_scaling
 
     key, said = _scaling(config, layer)
-    if _type(said) in (UNSCALED, *_BY_FREQUENCIES):
+    if not said or _type(said) in _BY_FREQUENCIES:
         return None
     kinds = (UNSCALED, *NEEDS, *_BY_FREQUENCIES)
     if _type(said) not in kinds:
@@ -88,13 +88,14 @@ def _scaling(config: Config, layer: int) -> tuple[str, Mapping[str, Any]]:
         said = said[_kind(config, layer)]
     if said is not None and not isinstance(said, Mapping):
         raise config.wrong(key, said, "an object")
-    return key, said or {}
+    if not said or _type(said) == "mrope":  # a position per axis of an image: equal for text
+        return key, {}
+    return key, said
 
 
 def _type(said: Mapping[str, Any]) -> str:
     kind = str(said.get("rope_type", said.get("type", "default")))
-    # mrope: a position for each axis of an image; those of text are equal
-    return {"su": "longrope", "mrope": "default"}.get(kind, kind)
+    return "longrope" if kind == "su" else kind
 
 
 def frequencies(config: Config, layer: int, dims: int, tokens: int) -> dict[str, Any]:
