@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tensor_files import save_tensors
 
-from attncalc import InputError, Problem, layers, open_model, solve
+from attncalc import InputError, Problem, generate, layers, open_model, solve
 from attncalc.reading.models.folder import find_weights
 from attncalc.reading.models.opening import Model
 from attncalc.solving.stack import through
@@ -1461,6 +1461,16 @@ def test_ablation_of_a_head_is_that_of_the_package(name: str, tmp_path: Path) ->
     made_ = dict(layers(tmp_path, **given, only="Y").compare(ablate=change).found.arrays())
     near(made_["changed.logits"], logits[-1:].reshape(1, -1))
     assert np.abs(made_["changed.logits"] - made_["clean.logits"]).max() > 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Qwen3", "DeepSeek-V3"])
+def test_a_model_in_memory_generates(name: str, tmp_path: Path) -> None:
+    model, ids = made(name, tmp_path), IDS
+    with torch.no_grad():
+        for _ in range(4):
+            ids = [*ids, int(model(torch.tensor([ids])).logits[0, -1].argmax())]
+    assert list(generate(model, 4, tokens=IDS, eos=()).found.tokens) == ids[len(IDS) :]
 
 
 def test_a_head_of_a_decoder_names_its_attention(tmp_path: Path) -> None:
