@@ -113,10 +113,16 @@ def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[
         of_keys = problem.rope_places[1]
         says = f"places are counted from {as_written(of_keys)}, as those of keys"
         yield "places-of-keys", says, partial(_otherwise, step, offset=of_keys)
+    yield from _from_other_places(step, operation, problem.rope_offset)
+
+
+def _from_other_places(step: Step, operation: Rotate, of_keys: Fraction) -> Iterator[Wrong]:
+    """Yield places that start too high or too low, other than those of keys."""
     for by in (sign * count for count in range(1, MOST_SHIFTED + 1) for sign in (1, -1)):
-        way = "high" if by > 0 else "low"
-        says = f"places start {'one' if abs(by) == 1 else abs(by)} too {way}"
-        yield "rope-offset", says, partial(_otherwise, step, offset=operation.offset + by)
+        if operation.offset + by != of_keys:
+            count, way = "one" if abs(by) == 1 else abs(by), "high" if by > 0 else "low"
+            says = f"places start {count} too {way}"
+            yield "rope-offset", says, partial(_otherwise, step, offset=operation.offset + by)
 
 
 def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:
