@@ -304,6 +304,16 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "GptOssForCausalLM",
         EXPERTS | {"head_dim": 8, "layer_types": ["full_attention"] * 3},
     ),
+    "Ministral 3": (
+        "Ministral3Config",
+        "Ministral3ForCausalLM",
+        GROUPED
+        | {"head_dim": 8, "sliding_window": 3}
+        | {
+            "rope_parameters": YARN
+            | {"llama_4_scaling_beta": 0.3, "original_max_position_embeddings": 2}
+        },
+    ),
     "Seed-OSS": (
         "SeedOssConfig",
         "SeedOssForCausalLM",

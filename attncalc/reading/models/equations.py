@@ -54,10 +54,22 @@ def tuned_or_chunked(is_turned: Said) -> Said:
         if not config.is_so("attn_temperature_tuning", True):
             return None
         floor, scale = config.count("floor_scale", 8192), config.number("attn_scale", 0.1)
-        tuned = f"log(1 + (i + 1) // {floor}) * {scale!r} + 1"
-        return [f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) * ({tuned})  # tuned by position"]
+        return _tuned(f"(i + 1) // {floor}", scale)
 
     return says
+
+
+def _tuned(far: str, scale: float) -> list[str]:
+    tuned = f"log(1 + {far}) * {scale!r} + 1"
+    return [f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) * ({tuned})  # tuned by position"]
+
+
+def tuned_if_long(config: Config, layer: int) -> list[str] | None:
+    """Return the scores of Ministral 3, larger for queries beyond the original length."""
+    scale = config.number("rope_parameters.llama_4_scaling_beta", 0)
+    if not scale:
+        return None
+    return _tuned(f"i // {config.count('rope_parameters.original_max_position_embeddings')}", scale)
 
 
 class Distances(NamedTuple):

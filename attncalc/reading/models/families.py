@@ -15,6 +15,7 @@ from attncalc.reading.models.equations import (
     attention_pooled,
     clipped,
     disentangled,
+    tuned_if_long,
     tuned_or_chunked,
 )
 from attncalc.reading.models.family import (
@@ -1233,6 +1234,7 @@ FAMILIES = (
     _GPT2,
     _LLAMA,
     _like_llama("Mistral", "mistral ministral", biases="", window=a_window),
+    _like_llama("Ministral 3", "ministral3", biases="", window=a_window, equations=tuned_if_long),
     _like_llama(
         "Qwen2",
         "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text",
