@@ -1234,6 +1234,9 @@ def test_8_bits_of_bitsandbytes_are_multiplied_by_the_scales_of_rows(tmp_path: P
 
 
 UNKNOWN: dict[str, dict[str, Any]] = {
+    "Hubert": SMALL
+    | {"conv_dim": [8], "conv_kernel": [3], "conv_stride": [2]}
+    | {"num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2},
     "Funnel": {"vocab_size": 50, "block_sizes": [1, 2], "d_model": 16, "n_head": 4, "d_head": 4},
     "Nystromformer": SMALL,
     "Splinter": SMALL,
@@ -1261,6 +1264,8 @@ def test_a_message_about_an_unknown_model_has_every_kind_of_tensor(
     assert {*shown} <= {*listed}
     assert {re.sub(r"(?<=\.)\d+(?=\.)", "#", each) for each in shown} == alike
     assert len(shown) == len(alike)
+    titles = re.findall(r"^  ([^\n\":]+): it ", said, re.M)
+    assert len(titles) == len({*titles})
     near = {"Nystromformer": "BERT", "Splinter": "BERT", "Blenderbot": "Pegasus"}
     if name in near:
         assert said.partition("nearly fit:\n")[2].startswith(f"  {near[name]}: it")

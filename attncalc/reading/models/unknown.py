@@ -107,7 +107,9 @@ def nearest(weights: Weights) -> list[tuple[Family, list[str], list[str]]]:
         for each in FAMILIES
     ]
     found = [each for each in found if 2 * len(each[1]) <= firsts]
-    return sorted(found, key=lambda each: len(each[1]) + len(each[2]))
+    ranked = sorted(found, key=lambda each: len(each[1]) + len(each[2]))
+    named = {each[0].title: each for each in reversed(ranked)}  # a family may have two rows
+    return [each for each in ranked if named[each[0].title] is each]
 
 
 def _near(weights: Weights) -> Iterator[str]:
