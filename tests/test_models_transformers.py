@@ -1314,6 +1314,23 @@ def test_the_text_of_a_model_of_text_and_images_is_that_of_its_family(
 
 
 @pytest.mark.slow
+def test_a_gemma_3_of_images_with_few_keys_has_the_usual_values(tmp_path: Path) -> None:
+    """As the config of Gemma 3 with 4 billion parameters."""
+    sizes = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 6, "vocab_size": 50}
+    said = sizes | {"sliding_window": 3}
+    config = transformers.Gemma3Config(text_config=said, vision_config=EYES)
+    spread_out(transformers.Gemma3ForConditionalGeneration(config)).save_pretrained(tmp_path)
+    kept = json.loads((tmp_path / "config.json").read_text())
+    said |= {"model_type": "gemma3_text", "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}
+    (tmp_path / "config.json").write_text(json.dumps(kept | {"text_config": said}))
+    kind = transformers.AutoModelForImageTextToText
+    model = kind.from_pretrained(tmp_path, dtype=torch.float64).eval()
+    with torch.no_grad():
+        expected = model(input_ids=torch.tensor([IDS])).logits[:, -1:]
+    near(solve(open_model(tmp_path, tokens=IDS))["logits"], expected)
+
+
+@pytest.mark.slow
 def test_the_text_of_a_folder_of_llama_4_with_images_is_read(tmp_path: Path) -> None:
     vision = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 8,
               "patch_size": 4, "intermediate_size": 32, "vision_output_dim": 16,

@@ -1268,7 +1268,17 @@ FAMILIES = (
             else None
         ),
         **_of_kinds(_WINDOW_BUT_IN_EVERY_6, "rope_local_base_freq", "rope_theta"),
-        usual={},
+        usual={  # of 4 billion parameters and more, whose configs omit them
+            "num_attention_heads": 8,
+            "num_key_value_heads": 4,
+            "head_dim": 256,
+            "hidden_activation": "gelu_pytorch_tanh",
+            "rms_norm_eps": 1e-6,
+            "query_pre_attn_scalar": 256,
+            "final_logit_softcapping": None,
+            "rope_theta": 1e6,
+            "vocab_size": 262_208,
+        },
         outputs=_CAPPED_HEADS,
         asks={"attn_logit_softcapping": (None,)},  # which the package ignores
     ),
