@@ -549,3 +549,13 @@ def test_padding_on_the_left_is_no_mistake_and_hides_none(kind: str) -> None:
     found = trace(model, inputs, layer=1)
     assert (found.first.step, found.first.differ) == ("O", 3 * 16)
     assert found.first.causes == ("every number is 1.5 times what it should be",)
+
+
+@pytest.mark.slow
+def test_embedded_tokens_are_an_input() -> None:
+    hub = pytest.importorskip("transformers")
+    model = redrawn(hub.LlamaForCausalLM(hub.LlamaConfig(**SMALL)))
+    embedded = torch.randn(2, 5, 16, generator=torch.manual_seed(3))
+    found = trace(model, {"inputs_embeds": embedded}, layer=0)
+    assert found.agrees
+    assert np.array_equal(found.problem.X, embedded[0].numpy())

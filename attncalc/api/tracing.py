@@ -34,7 +34,7 @@ _INPUTS = {
     "decoder_input_ids": "decoder_tokens",
     "token_type_ids": "type_ids",
 }
-_MASK = "attention_mask"
+_MASK, _EMBEDDED = "attention_mask", "inputs_embeds"
 _MEMORY = ("encoder_hidden_states", "memory", "key", "value")
 """The arguments of a layer with the tokens of keys, and of values."""
 _SHARES = {"bfloat16": 4e-2, "float16": 5e-3, "float32": 2e-5, "float64": 1e-10}
@@ -198,6 +198,8 @@ def _of_a_family(
     arguments = dict(inputs) if isinstance(inputs, Mapping) else {first: inputs}
     arguments |= {n: _batch(each) for n, each in arguments.items() if n in (*_INPUTS, _MASK)}
     given = {_INPUTS[n]: as_array(each)[0] for n, each in arguments.items() if n in _INPUTS}
+    if (embedded := arguments.get(_EMBEDDED)) is not None:  # only their number is read
+        given["tokens"] = [0] * embedded.shape[-2]
     conventions = dict(conventions)
     mask = arguments.get(_MASK)
     if mask is not None and not np.all(as_array(mask)[0]):
@@ -209,11 +211,12 @@ def _of_a_family(
         opened.take(conventions)
         fields = opened.layer(opened.model, number)
         module = _module(model, opened.model.place(number), opened.model.count)
-        is_named = isinstance(inputs, Mapping) or hasattr(model, "main_input_name")
-        call = called(model, arguments if is_named else _batch(inputs))
+        by_name = isinstance(inputs, Mapping) or hasattr(model, "main_input_name")
+        call = called(model, arguments if by_name else _batch(inputs))
         recorded = record(model, module, call, LAYER)
         tokens = _tokens(recorded, has_memory="cross" in fields)
-        words = [] if opened.model.takes != "tokens" else opened.named(opened.asks)
+        is_named = opened.model.takes == "tokens" and embedded is None
+        words = opened.named(opened.asks) if is_named else []
         labels: Any = words if len(words) == len(tokens.get("X", ())) else None
         title = f"{opened.model.family.title}, layer {number}"
         problem = Problem(
