@@ -388,3 +388,14 @@ def test_a_printed_report_names_the_cause_also_where_it_leaves_no_key() -> None:
     assert [cause.code for cause, _ in report.causes] == ["mask-strict"]
     says = "a query does not see the key at its own position (explains 8 of 8 failures)"
     assert says in str(report)
+
+
+def test_a_wrapper_takes_the_keyword_arguments_of_pytorch() -> None:
+    def wrapper(query: Any, key: Any, value: Any, **named: Any) -> Any:
+        return attention_with("")(query, key, value, **named)
+
+    report = conform(wrapper, quick=True)
+    kinds = {each.case.feature: each.status for each in report.results}
+    taken = ("causal", "scale", "boolean mask", "grouped heads")
+    assert {kinds[each] for each in taken} == {"passed"}
+    assert {kinds[each] for each in ("window", "softcap")} == {"not tested"}

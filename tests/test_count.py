@@ -19,6 +19,10 @@ VIT = {
     "image_size": 224, "patch_size": 16, "num_hidden_layers": 12, "num_attention_heads": 12,
     "intermediate_size": 3072, "num_labels": 1000,
 }  # fmt: skip
+DISTILBERT = {
+    "model_type": "distilbert", "architectures": ["DistilBertForMaskedLM"], "vocab_size": 30522,
+    "dim": 768, "hidden_dim": 3072, "n_layers": 6, "n_heads": 12, "max_position_embeddings": 512,
+}  # fmt: skip
 LLAMA = {
     "model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 100,
     "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
@@ -32,12 +36,49 @@ def config(folder, values):
     return folder
 
 
-@pytest.mark.parametrize(("values", "total"), [(GPT2, 124_439_808), (VIT, 86_567_656)])
+@pytest.mark.parametrize(
+    ("values", "total"),
+    [(GPT2, 124_439_808), (VIT, 86_567_656), (DISTILBERT, 66_985_530)],
+)
 def test_published_parameters(values, total, tmp_path):
     found = count(config(tmp_path, values))["parameters"]
     assert found["total"] == total == sum(found["by_matrix"].values())
     assert found["total"] == sum(found["by_part"].values())
     assert found["formula"].endswith(f" = {total:,}")
+
+
+class OfTransformers:
+    """What a config of transformers has, and a model: its class says its head."""
+
+    def __init__(self, values):
+        self.to_dict = lambda: values
+
+
+def test_configs_and_models_in_memory_are_counted(tmp_path):
+    path, config_only = config(tmp_path, GPT2), OfTransformers(GPT2)
+    assert count(config_only) == count(path)
+    model = type("GPT2Model", (), {"config": config_only})()
+    assert count(model) == count(config(tmp_path, GPT2 | {"architectures": ["GPT2Model"]}))
+    grown = count(config_only, vary={"n_layer": [12, 24]})
+    assert grown["growth"] == count(config(tmp_path, GPT2), vary={"n_layer": [12, 24]})["growth"]
+    with pytest.raises(InputError, match="dict cannot be counted: pass a problem, a path, or a"):
+        count(GPT2)
+
+
+def test_a_model_of_text_and_images_names_its_model_of_text(tmp_path):
+    values = {"model_type": "gemma3", "text_config": {"model_type": "gemma3_text"}}
+    with pytest.raises(InputError, match="of one of its towers, such as gemma3_text, is needed"):
+        count(config(tmp_path, values))
+
+
+def test_a_shared_expert_of_width_0_is_none(tmp_path):
+    shared = {"shared_intermediate_size": 0, "num_local_experts": 4, "num_experts_per_tok": 2}
+    llama = LLAMA | {"architectures": ["GraniteMoeForCausalLM"]}
+    with_none = config(tmp_path, llama | shared | {"model_type": "granitemoeshared"})
+    total = count(with_none)["parameters"]["total"]
+    without = {key: each for key, each in shared.items() if key != "shared_intermediate_size"}
+    plain = config(tmp_path, llama | without | {"model_type": "granitemoe"})
+    assert total == count(plain)["parameters"]["total"]
 
 
 def test_a_layer_of_gpt2(tmp_path):

@@ -24,6 +24,7 @@ from test_models_transformers import (
 )
 
 from attncalc import InputError, open_model, read_problem, solve
+from attncalc.reading.models.opening import Model
 
 pytestmark = [pytest.mark.campaign(4), pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 __all__ = ["in_float64"]
@@ -185,6 +186,7 @@ HEADS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "ALBERT": ("AlbertConfig", "AlbertForSequenceClassification", SMALL | CLASSES),
     "ALBERT of choices": ("AlbertConfig", "AlbertForMultipleChoice", SMALL),
     "MPNet": ("MPNetConfig", "MPNetForSequenceClassification", SMALL | CLASSES),
+    "DeBERTa-v2 of choices": ("DebertaV2Config", "DebertaV2ForMultipleChoice", SMALL),
     "MPNet of choices": ("MPNetConfig", "MPNetForMultipleChoice", SMALL),
     "GPT-Neo of tokens": (
         "GPTNeoConfig",
@@ -232,6 +234,7 @@ def test_scores_of_classes_are_those_of_the_package(
         path = tmp_path / "config.json"
         path.write_text(path.read_text().replace('"architectures"', '"earlier"'))
     problem = open_model(tmp_path, **given)
+    assert len(Model(tmp_path).classes(range(width))) == width
     found = solve(problem)["logits"]
     if len(found) > len(expected):  # padded: the named row counts
         (said,) = (each for each in problem.remarks if "that is not padding" in each)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tensor_files import save_tensors
 
-from attncalc import InputError, Problem, layers, open_model, solve
+from attncalc import InputError, Problem, generate, layers, open_model, solve
 from attncalc.reading.models.folder import find_weights
 from attncalc.reading.models.opening import Model
 from attncalc.solving.stack import through
@@ -23,7 +23,9 @@ from attncalc.solving.stack import through
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 torch = pytest.importorskip("torch")
-pytest.importorskip("torch._numpy")  # its table of types is made before `in_float64` changes them
+# their tables of types are made before `in_float64` changes them
+pytest.importorskip("torch._numpy")
+pytest.importorskip("safetensors.torch")
 transformers = pytest.importorskip("transformers")
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
@@ -86,6 +88,16 @@ LATENT = SMALL | {
     "n_routed_experts": 8,
     "num_experts_per_tok": 3,
     "n_shared_experts": 2,
+    "first_k_dense_replace": 1,
+    "n_group": 4,
+    "topk_group": 2,
+}
+OF_GROUPS = GROUPED | {
+    "head_dim": 8,
+    "moe_intermediate_size": 7,
+    "n_routed_experts": 8,
+    "num_experts_per_tok": 3,
+    "n_shared_experts": 1,
     "first_k_dense_replace": 1,
     "n_group": 4,
     "topk_group": 2,
@@ -292,6 +304,44 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "GptOssForCausalLM",
         EXPERTS | {"head_dim": 8, "layer_types": ["full_attention"] * 3},
     ),
+    "Ministral 3": (
+        "Ministral3Config",
+        "Ministral3ForCausalLM",
+        GROUPED
+        | {"head_dim": 8, "sliding_window": 3}
+        | {
+            "rope_parameters": YARN
+            | {"llama_4_scaling_beta": 0.3, "original_max_position_embeddings": 2}
+        },
+    ),
+    "Seed-OSS": (
+        "SeedOssConfig",
+        "SeedOssForCausalLM",
+        GROUPED | {"head_dim": 8, "attention_out_bias": True, "mlp_bias": True},
+    ),
+    "Arcee": ("ArceeConfig", "ArceeForCausalLM", GROUPED | {"mlp_bias": True}),
+    "Helium": (
+        "HeliumConfig",
+        "HeliumForCausalLM",
+        GROUPED | {"head_dim": 4, "attention_bias": True, "mlp_bias": True},
+    ),
+    "CWM": ("CwmConfig", "CwmForCausalLM", GROUPED | {"head_dim": 8, "sliding_window": 3}),
+    "VaultGemma": (
+        "VaultGemmaConfig",
+        "VaultGemmaForCausalLM",
+        GROUPED | {"head_dim": 8, "sliding_window": 3, "query_pre_attn_scalar": 6},
+    ),
+    "GLM-4 MoE": (
+        "Glm4MoeConfig",
+        "Glm4MoeForCausalLM",
+        OF_GROUPS | {"use_qk_norm": True, "attention_bias": True},
+    ),
+    "dots.llm1": (
+        "Dots1Config",
+        "Dots1ForCausalLM",
+        OF_GROUPS | {"sliding_window": 3, "max_window_layers": 1},
+    ),
+    "MiniMax-M2": ("MiniMaxM2Config", "MiniMaxM2ForCausalLM", EXPERTS | {"head_dim": 8}),
     "DeepSeek-V3": ("DeepseekV3Config", "DeepseekV3ForCausalLM", LATENT),
     "DeepSeek-V3 by yarn": (
         "DeepseekV3Config",
@@ -1184,6 +1234,9 @@ def test_8_bits_of_bitsandbytes_are_multiplied_by_the_scales_of_rows(tmp_path: P
 
 
 UNKNOWN: dict[str, dict[str, Any]] = {
+    "Hubert": SMALL
+    | {"conv_dim": [8], "conv_kernel": [3], "conv_stride": [2]}
+    | {"num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2},
     "Funnel": {"vocab_size": 50, "block_sizes": [1, 2], "d_model": 16, "n_head": 4, "d_head": 4},
     "Nystromformer": SMALL,
     "Splinter": SMALL,
@@ -1211,11 +1264,70 @@ def test_a_message_about_an_unknown_model_has_every_kind_of_tensor(
     assert {*shown} <= {*listed}
     assert {re.sub(r"(?<=\.)\d+(?=\.)", "#", each) for each in shown} == alike
     assert len(shown) == len(alike)
+    titles = re.findall(r"^  ([^\n\":]+): it ", said, re.M)
+    assert len(titles) == len({*titles})
     near = {"Nystromformer": "BERT", "Splinter": "BERT", "Blenderbot": "Pegasus"}
     if name in near:
         assert said.partition("nearly fit:\n")[2].startswith(f"  {near[name]}: it")
     elif name in ("Funnel", "Mamba"):
         assert "No family here has names like these" in said
+
+
+EYES = {"hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 1, "image_size": 28}
+EYES |= {"num_attention_heads": 2, "patch_size": 14}
+QWENS_EYES = {"depth": 1, "hidden_size": 8, "intermediate_size": 12, "num_heads": 2}
+QWENS_EYES |= {"out_hidden_size": 16}
+AXES = {"rope_type": "default", "rope_theta": 1e4}
+WITH_IMAGES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "Gemma 3": ("Gemma3", {"head_dim": 8, "sliding_window": 3, "query_pre_attn_scalar": 6}, EYES),
+    "Mistral 3": ("Mistral3", {"model_type": "mistral"}, EYES | {"model_type": "pixtral"}),
+    "LLaVA": ("Llava", {"model_type": "llama"}, EYES | {"model_type": "clip_vision_model"}),
+    "Qwen2.5-VL": (
+        "Qwen2_5_VL",
+        {"rope_parameters": AXES | {"mrope_section": [1, 1, 0]}},
+        QWENS_EYES,
+    ),
+    "Qwen3-VL": (
+        "Qwen3VL",
+        {"head_dim": 8, "rope_parameters": AXES | {"mrope_section": [2, 1, 1]}},
+        QWENS_EYES | {"deepstack_visual_indexes": [0]},
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITH_IMAGES)
+def test_the_text_of_a_model_of_text_and_images_is_that_of_its_family(
+    name: str, tmp_path: Path
+) -> None:
+    kind, text, vision = WITH_IMAGES[name]
+    config = getattr(transformers, f"{kind}Config")(
+        text_config=GROUPED | text, vision_config=vision
+    )
+    model = spread_out(getattr(transformers, f"{kind}ForConditionalGeneration")(config))
+    model.save_pretrained(tmp_path)
+    with torch.no_grad():
+        expected = model(input_ids=torch.tensor([IDS])).logits[:, -1:]
+    problem = open_model(tmp_path, tokens=IDS)
+    near(solve(problem)["logits"], expected)
+    assert "images are not read: this is the model of text" in problem.remarks
+
+
+@pytest.mark.slow
+def test_a_gemma_3_of_images_with_few_keys_has_the_usual_values(tmp_path: Path) -> None:
+    """As the config of Gemma 3 with 4 billion parameters."""
+    sizes = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 6, "vocab_size": 50}
+    said = sizes | {"sliding_window": 3}
+    config = transformers.Gemma3Config(text_config=said, vision_config=EYES)
+    spread_out(transformers.Gemma3ForConditionalGeneration(config)).save_pretrained(tmp_path)
+    kept = json.loads((tmp_path / "config.json").read_text())
+    said |= {"model_type": "gemma3_text", "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}
+    (tmp_path / "config.json").write_text(json.dumps(kept | {"text_config": said}))
+    kind = transformers.AutoModelForImageTextToText
+    model = kind.from_pretrained(tmp_path, dtype=torch.float64).eval()
+    with torch.no_grad():
+        expected = model(input_ids=torch.tensor([IDS])).logits[:, -1:]
+    near(solve(open_model(tmp_path, tokens=IDS))["logits"], expected)
 
 
 @pytest.mark.slow
@@ -1381,6 +1493,16 @@ def test_ablation_of_a_head_is_that_of_the_package(name: str, tmp_path: Path) ->
     made_ = dict(layers(tmp_path, **given, only="Y").compare(ablate=change).found.arrays())
     near(made_["changed.logits"], logits[-1:].reshape(1, -1))
     assert np.abs(made_["changed.logits"] - made_["clean.logits"]).max() > 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Qwen3", "DeepSeek-V3"])
+def test_a_model_in_memory_generates(name: str, tmp_path: Path) -> None:
+    model, ids = made(name, tmp_path), IDS
+    with torch.no_grad():
+        for _ in range(4):
+            ids = [*ids, int(model(torch.tensor([ids])).logits[0, -1].argmax())]
+    assert list(generate(model, 4, tokens=IDS, eos=()).found.tokens) == ids[len(IDS) :]
 
 
 def test_a_head_of_a_decoder_names_its_attention(tmp_path: Path) -> None:

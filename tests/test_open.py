@@ -536,6 +536,12 @@ OLD: dict[str, tuple[str, dict[str, Any], int, dict[str, Any]]] = {
         0,
         {"rope_base": 500_000, "rope_scaling": ("linear", 2)},
     ),
+    "rope of images, whose axes are the same for text": (
+        "qwen2_5_vl",
+        {"rope_theta": 5e5, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}},
+        0,
+        {"rope_base": 500_000, "rope_scaling": None},
+    ),
     "rope of the first Llama": ("llama", {}, 0, {"rope_base": 10_000, "rope_scaling": None}),
 }
 
@@ -546,7 +552,7 @@ def test_configs_of_other_years_are_read(what: str) -> None:
     kind, values, layer, expected = OLD[what]
     family = next(each for each in FAMILIES if kind in each.types)
     config = family.own_config(Config("config.json", values))
-    found = {name: family.said[name](config, layer) for name in expected}
+    found = {name: family.setting(name, config, layer) for name in expected}
     if isinstance(expected.get("rope_scaling"), tuple):
         found["rope_scaling"] = tuple(found["rope_scaling"])[:2]
     assert found == expected
@@ -965,7 +971,7 @@ def test_a_setting_of_a_layer_is_read_by_the_layer() -> None:
     """Else a layer before the last, which has no head, would be refused."""
     of_head = declared(HeadFields, Setting).keys()
     for family in FAMILIES:
-        assert not of_head & {*family.said, *family.fixed}, family.title
+        assert not of_head & {*family.settings}, family.title
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,20 @@ def test_layers_of_torch_agree(name: str) -> None:
     assert sum(each.status == "equal" for each in found.steps) > 4
 
 
+def test_a_trace_of_a_batch_says_that_it_is_of_the_first_sequence() -> None:
+    module, said = redrawn(modules()["a batch"][0]), "of 2 sequences in the batch, the first alone"
+    both, one = trace(module, X), trace(module, X[:1])
+    assert said in str(both)
+    assert said not in str(one)
+    assert np.array_equal(both.problem.X, one.problem.X)
+
+
+def test_keys_of_earlier_calls_are_refused() -> None:
+    given = {"input_ids": torch.tensor([[1]]), "past_key_values": object()}
+    with pytest.raises(InputError, match="past_key_values: each layer then also reads keys"):
+        trace(modules()["a batch"][0], given)
+
+
 def test_a_layer_within_a_model_is_traced_by_its_path() -> None:
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     model = torch.nn.TransformerEncoder(layer, 2)
@@ -535,3 +549,13 @@ def test_padding_on_the_left_is_no_mistake_and_hides_none(kind: str) -> None:
     found = trace(model, inputs, layer=1)
     assert (found.first.step, found.first.differ) == ("O", 3 * 16)
     assert found.first.causes == ("every number is 1.5 times what it should be",)
+
+
+@pytest.mark.slow
+def test_embedded_tokens_are_an_input() -> None:
+    hub = pytest.importorskip("transformers")
+    model = redrawn(hub.LlamaForCausalLM(hub.LlamaConfig(**SMALL)))
+    embedded = torch.randn(2, 5, 16, generator=torch.manual_seed(3))
+    found = trace(model, {"inputs_embeds": embedded}, layer=0)
+    assert found.agrees
+    assert np.array_equal(found.problem.X, embedded[0].numpy())

@@ -39,6 +39,7 @@ OF_LLAMA = {
     "no rope": ("S", ("rope-forgotten",)),
     "rope of queries late": ("Q_rot S", ("rope-offset",)),
     "rope of queries early": ("Q_rot S", ("rope-offset",)),
+    "rope after padding": ("Q_rot S", ("rope-offset",)),
     "rope of V": ("H", ()),
     "heads tiled": ("S H", ("heads-tiled",)),
     "eps": ("N_1", ("eps-",)),
@@ -188,7 +189,8 @@ def turned(x: Any, kind: str, *, of_key: bool) -> Any:
     if kind == "no rope" or (kind == "rope of keys only" and not of_key):
         return x
     count, width = x.shape[-2:]
-    by = 0 if of_key else {"rope of queries late": -1, "rope of queries early": 1}.get(kind, 0)
+    shifts = {"rope of queries late": -1, "rope of queries early": 1, "rope after padding": 7}
+    by = 0 if of_key else shifts.get(kind, 0)
     base = 500_000.0 if kind == "rope base" else 10_000.0
     angles = torch.outer(torch.arange(count) + by, base ** (-torch.arange(0, width, 2) / width))
     cos, sin = angles.cos(), angles.sin() * (-1 if kind == "rope sign" else 1)

@@ -10,7 +10,8 @@ from attncalc.base.typed import quoted
 from attncalc.problem.problem import Problem
 from attncalc.studies.counting import Count, Counted, Growth, Load, count_problem
 
-Source = Problem | str | Path
+Source = Any
+"""A problem, a path, or a model or a config of `transformers`."""
 
 
 def count(
@@ -28,7 +29,8 @@ def count(
     Parameters
     ----------
     source
-        A problem, its file, a model's folder, or its config.json without weights.
+        A problem, its file, a model's folder, or its config.json without weights; or a model or a
+        config of `transformers`.
     tokens
         Tokens of a sequence; by default those of the problem, or 1024 for a model of text. A
         problem with more of them repeats its own.
@@ -100,22 +102,24 @@ def count_of(
     source: Source, load: Load, sizes: Mapping[str, int] = MappingProxyType({}), family: Any = None
 ) -> Count:
     """Return the counts of a problem, a file or a model; with other values of its config's keys."""
+    said: Any = getattr(source, "config", source)
+    if hasattr(said, "to_dict"):
+        named = {} if said is source else {"architectures": [type(source).__name__]}
+        return _of_config("config", {**said.to_dict(), **named}, load, sizes)
+    if not isinstance(source, Problem | str | Path):
+        what = "pass a problem, a path, or a model or a config of transformers"
+        raise InputError(f"{type(source).__name__} cannot be counted: {what}")
     if not isinstance(source, Problem):
         path = Path(source)
         if path.name == "config.json" or (path / "config.json").exists():
-            from attncalc.reading.models.counting import count_config
             from attncalc.reading.models.described import FILE as DESCRIBED
-            from attncalc.reading.models.folder import Config, read_config
+            from attncalc.reading.models.folder import read_config
 
             folder = path.parent if path.is_file() else path
             if family is not None or (folder / DESCRIBED).is_file():
                 return _of_a_file(folder, family, load, sizes)
             config = read_config(folder)
-            for key in sizes:
-                if key not in config.values:
-                    raise InputError(f"{config.place}: it has no {quoted(key)}")
-                config.number(key)
-            return count_config(Config(config.place, {**config.values, **sizes}), load)
+            return _of_config(config.place, config.values, load, sizes)
         from attncalc.reading import read_problem
 
         if family is not None:
@@ -124,6 +128,21 @@ def count_of(
     if sizes:
         raise InputError(f"{quoted(next(iter(sizes)))}: of a problem, tokens or batch can vary")
     return count_problem(source, load)
+
+
+def _of_config(
+    place: str, values: Mapping[str, Any], load: Load, sizes: Mapping[str, int]
+) -> Count:
+    """Return the counts of a config, with other values of some keys."""
+    from attncalc.reading.models.counting import count_config
+    from attncalc.reading.models.folder import Config
+
+    config = Config(place, values)
+    for key in sizes:
+        if key not in values:
+            raise InputError(f"{place}: it has no {quoted(key)}")
+        config.number(key)
+    return count_config(Config(place, {**values, **sizes}), load)
 
 
 def _of_a_file(folder: Path, family: Any, load: Load, sizes: Mapping[str, int]) -> Count:

@@ -1,13 +1,14 @@
 """Generate tokens from a problem with token ids, or from the folder of a model."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from attncalc.api.models import Given, Opened
+from attncalc.api.models import Given, Opened, placed
 from attncalc.api.studies import Study
 from attncalc.base.arrays import Owned
 from attncalc.base.errors import InputError
@@ -37,7 +38,7 @@ BYTES = 4
 
 
 def generate(
-    source: Problem | str | Path,
+    source: Any,
     count: int | None = None,
     *,
     tokens: Sequence[int] | None = None,
@@ -58,7 +59,8 @@ def generate(
     Parameters
     ----------
     source
-        A problem with `ids`, `W_E` and a head, or its file; or a model's folder.
+        A problem with `ids`, `W_E` and a head, or its file; or a model's folder, or a model of
+        `transformers`.
     count
         The largest number of tokens; None for 20, or fewer if there are fewer positions.
     tokens, text, decoder_tokens, spectrogram
@@ -92,12 +94,14 @@ def generate(
     (10, 2)
     """
     given = Given(tokens, text, None, spectrogram, decoder_tokens, family=family)
-    made, end = source_of(source, given)
-    if eos is not None:
-        end = (eos,) if isinstance(eos, int) else tuple(eos)
-    count = min(USUAL, max(room(made), 1)) if count is None else count
-    chosen = Settings(count, temperature, top_k, top_p, seed, beams, length_penalty, end)
-    return Study(generating.generate(made, chosen))
+    is_problem = isinstance(source, Problem)
+    with nullcontext(source) if is_problem else placed(source, None) as place:
+        made, end = source_of(place, given)
+        if eos is not None:
+            end = (eos,) if isinstance(eos, int) else tuple(eos)
+        count = min(USUAL, max(room(made), 1)) if count is None else count
+        chosen = Settings(count, temperature, top_k, top_p, seed, beams, length_penalty, end)
+        return Study(generating.generate(made, chosen))
 
 
 def is_model(source: str | Path) -> bool:

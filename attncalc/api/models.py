@@ -458,7 +458,7 @@ class Opened:
                 f"token {self.last + 1} {which}: the model uses only its row of the head's outputs"
             )
         read = [(_padding(self.ids, self._masks), self._first), (self._is_padding, self.model)]
-        if any(padded != sorted(padded) and model.family.positions for padded, model in read):
+        if any(padded != sorted(padded) and model.family.places for padded, model in read):
             self._remarks.append("positions count all tokens, including padding")
 
     @property

@@ -180,8 +180,8 @@ def _is_tensor(given: object) -> bool:
     return hasattr(given, "is_floating_point") and hasattr(given, "detach")
 
 
-def first_of_batch(model: Any, inputs: Any) -> Any:
-    """Return the inputs of a model with the first sequence of a batch only.
+def first_of_batch(model: Any, inputs: Any) -> tuple[Any, int]:
+    """Return the inputs of a model with the first sequence of a batch only, and the batch's size.
 
     A batch is the first axis, or the second one of layers of PyTorch without `batch_first`.
     """
@@ -191,7 +191,8 @@ def first_of_batch(model: Any, inputs: Any) -> Any:
     tensors = listed if isinstance(inputs, Mapping | tuple) else [inputs]
     first = next((each for each in tensors if getattr(each, "ndim", 0) > 1), None)
     if first is None or (first.ndim == 2 and str(first.dtype).count("float")):
-        return inputs
+        return inputs, 1
+    size = first.shape[1 if by_tokens and first.ndim > 2 else 0]
 
     def one(given: Any, name: str = "") -> Any:
         is_mask = "mask" in name and "padding" not in name and name != "attention_mask"
@@ -200,8 +201,8 @@ def first_of_batch(model: Any, inputs: Any) -> Any:
         return given[:, :1] if by_tokens and given.ndim > 2 else given[:1]
 
     if isinstance(inputs, Mapping):
-        return {name: one(each, name) for name, each in inputs.items()}
-    return tuple(map(one, inputs)) if isinstance(inputs, tuple) else one(inputs)
+        return {name: one(each, name) for name, each in inputs.items()}, size
+    return tuple(map(one, inputs)) if isinstance(inputs, tuple) else one(inputs), size
 
 
 def called(model: Any, inputs: Any) -> Callable[[], Any]:
@@ -214,7 +215,9 @@ def called(model: Any, inputs: Any) -> Callable[[], Any]:
 
     def tensor(given: Any) -> Any:
         is_plain = _is_tensor(given) or isinstance(given, bool | str) or given is None
-        made = given if is_plain else torch.as_tensor(np.asarray(as_array(given)))
+        array = None if is_plain else np.asarray(as_array(given))
+        is_plain = array is None or array.dtype.kind == "O"  # an object with a meaning of its own
+        made = given if is_plain else torch.as_tensor(array)
         if _is_tensor(made) and weights is not None:
             made = made.to(weights.device)
             made = made.to(weights.dtype) if made.is_floating_point() and not is_plain else made

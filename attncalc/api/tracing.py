@@ -34,7 +34,7 @@ _INPUTS = {
     "decoder_input_ids": "decoder_tokens",
     "token_type_ids": "type_ids",
 }
-_MASK = "attention_mask"
+_MASK, _EMBEDDED = "attention_mask", "inputs_embeds"
 _MEMORY = ("encoder_hidden_states", "memory", "key", "value")
 """The arguments of a layer with the tokens of keys, and of values."""
 _SHARES = {"bfloat16": 4e-2, "float16": 5e-3, "float32": 2e-5, "float64": 1e-10}
@@ -131,7 +131,8 @@ def trace(
 
     Notes
     -----
-    The tokens of the layer are those that the model gives it: earlier layers are not compared.
+    The tokens of the layer are those that the model gives it: earlier layers are not compared. Of a
+    batch, the first sequence alone is run.
 
     Examples
     --------
@@ -147,16 +148,24 @@ def trace(
             "None: pass the inputs of the model" if inputs is None else "text: pass its token ids"
         )
         raise InputError(f"inputs is {what}")
+    if isinstance(inputs, Mapping) and inputs.get("past_key_values") is not None:
+        raise InputError(
+            "past_key_values: each layer then also reads keys and values of earlier calls: pass "
+            "all tokens in one call"
+        )
     if not isinstance(layer, int | str | np.integer | None):
         raise InputError(
             f"layer is a {type(layer).__name__}, where a number or the path of a module is needed: "
             "pass several inputs in a tuple"
         )
-    inputs = first_of_batch(own, inputs)
+    inputs, size = first_of_batch(own, inputs)
     if problem is None and (config is not None or hasattr(own, "save_pretrained")):
         found = _of_a_family(own, inputs, layer, config, conventions)
     else:
         found = _of_a_module(own, inputs, layer, problem, conventions)
+    if size > 1:
+        remarks = (*found.problem.remarks, f"of {size} sequences in the batch, the first alone")
+        found = found._replace(problem=replace(found.problem, remarks=remarks))
     return _beside(found, rules_from({"atol": atol, "rtol": rtol}))
 
 
@@ -188,6 +197,8 @@ def _of_a_family(
     arguments = dict(inputs) if isinstance(inputs, Mapping) else {first: inputs}
     arguments |= {n: _batch(each) for n, each in arguments.items() if n in (*_INPUTS, _MASK)}
     given = {_INPUTS[n]: as_array(each)[0] for n, each in arguments.items() if n in _INPUTS}
+    if (embedded := arguments.get(_EMBEDDED)) is not None:  # only their number is read
+        given["tokens"] = [0] * embedded.shape[-2]
     conventions = dict(conventions)
     mask = arguments.get(_MASK)
     if mask is not None and not np.all(as_array(mask)[0]):
@@ -199,11 +210,12 @@ def _of_a_family(
         opened.take(conventions)
         fields = opened.layer(opened.model, number)
         module = _module(model, opened.model.place(number), opened.model.count)
-        is_named = isinstance(inputs, Mapping) or hasattr(model, "main_input_name")
-        call = called(model, arguments if is_named else _batch(inputs))
+        by_name = isinstance(inputs, Mapping) or hasattr(model, "main_input_name")
+        call = called(model, arguments if by_name else _batch(inputs))
         recorded = record(model, module, call, LAYER)
         tokens = _tokens(recorded, has_memory="cross" in fields)
-        words = [] if opened.model.takes != "tokens" else opened.named(opened.asks)
+        is_named = opened.model.takes == "tokens" and embedded is None
+        words = opened.named(opened.asks) if is_named else []
         labels: Any = words if len(words) == len(tokens.get("X", ())) else None
         title = f"{opened.model.family.title}, layer {number}"
         problem = Problem(

@@ -193,12 +193,13 @@ def _found(place: str) -> Callable[..., Any]:
 
 
 def _takes(function: Callable[..., Any]) -> frozenset[str]:
-    """Return the keyword arguments of the suite that a function takes."""
+    """Return the keyword arguments of the suite that a function takes; **kwargs: of PyTorch's."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):  # of builtins, as PyTorch's
         return frozenset(PLAIN[:4])
-    return frozenset(parameters) & {*PLAIN}
+    takes_more = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    return frozenset(parameters) & {*PLAIN} | {*PLAIN[: 4 * takes_more]}
 
 
 def _called(function: Callable[..., Any], backend: str, device: str, case: Case) -> Called:

@@ -24,6 +24,8 @@ FILL = -1e9
 """A replacement of -∞ in programs: any number far below all scores gives the same weights."""
 OTHER_BASES = (Fraction(10_000), Fraction(500_000), Fraction(1_000_000))
 """The bases of rope in common models, which may be confused."""
+MOST_SHIFTED = 16
+"""The largest difference of places: by tokens of padding, or of a cache."""
 ORDERS = {
     "column-first": (
         ("channel", "column", "row"),
@@ -95,8 +97,16 @@ def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[
         of_keys = problem.rope_places[1]
         says = f"places are counted from {as_written(of_keys)}, as those of keys"
         yield "places-of-keys", says, partial(_otherwise, step, offset=of_keys)
-    for by, says in ((1, "places start one too high"), (-1, "places start one too low")):
-        yield "rope-offset", says, partial(_otherwise, step, offset=operation.offset + by)
+    yield from _from_other_places(step, operation, problem.rope_offset)
+
+
+def _from_other_places(step: Step, operation: Rotate, of_keys: Fraction) -> Iterator[Wrong]:
+    """Yield places that start too high or too low, other than those of keys."""
+    for by in (sign * count for count in range(1, MOST_SHIFTED + 1) for sign in (1, -1)):
+        if operation.offset + by != of_keys:
+            count, way = "one" if abs(by) == 1 else abs(by), "high" if by > 0 else "low"
+            says = f"places start {count} too {way}"
+            yield "rope-offset", says, partial(_otherwise, step, offset=operation.offset + by)
 
 
 def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:

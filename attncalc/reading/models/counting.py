@@ -6,7 +6,8 @@ from typing import NamedTuple
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.problem.fields import DECODER
-from attncalc.reading.models.families import Distances, distances, families_of
+from attncalc.reading.models.equations import Distances, distances
+from attncalc.reading.models.families import families_of
 from attncalc.reading.models.family import CLASSES, MASKED, NEXT, POOLED, Family, Head, check_config
 from attncalc.reading.models.folder import Config
 from attncalc.studies.counting import MOST, Count, Load, visible
@@ -36,7 +37,8 @@ def count_config(config: Config, load: Load) -> Count:
     load.check()
     families = families_of(config)
     if families and config.says(families[0].inside):
-        what = f"a config of one of its towers, such as {families[0].types[-1]},"
+        tower = config.get(f"{families[0].inside}.model_type", None) or families[0].types[-1]
+        what = f"a config of one of its towers, such as {tower},"
         raise config.wrong("model_type", config.get("model_type"), what)
     if not families:
         raise config.wrong("model_type", config.get("model_type"), "a family that attncalc counts")
@@ -65,7 +67,7 @@ class _Counting:
         if not isinstance(names, list) or not isinstance(names[0], str):
             raise config.wrong("architectures", names, "a list of names")
         self.architecture = names[0]
-        self.d = self._size("hidden_size", "d_model", "n_embd")
+        self.d = self._size("hidden_size", "d_model", "n_embd", "dim")
         keys = ("embedding_size", "word_embed_proj_dim") if family.widens else ()
         self.e = self._size(*keys, default=self.d)
         self.is_narrow = config.says(keys[-1]) and self.e != self.d if keys else False
@@ -83,7 +85,7 @@ class _Counting:
             self._project("pool", self.d, self.d, 1, bias=True)
             self._project("next", self.d, 2, 1, bias=True)
         self.found.load = self.load._replace(tokens=self.n)
-        self.found.window = last.said["window"](self.config, 0) if "window" in last.said else None
+        self.found.window = last.setting("window", self.config)
         return self.found
 
     def _head(self) -> tuple[Family, Head | None]:
@@ -101,7 +103,7 @@ class _Counting:
     def _add(self, what: str, name: str, *factors: int) -> None:
         layers = self.layers
         if what == "parameters":  # layers may share them
-            layers = len({self.family.stored(self.config, each) for each in range(layers)})
+            layers = len({self.family.of("stored", self.config, each) for each in range(layers)})
         self.found.add(what, name, *factors, part=self.part, layers=layers)
 
     def _vectors(self, *names: str, width: int = 0) -> None:
@@ -142,9 +144,9 @@ class _Counting:
 
     def _side(self, family: Family) -> None:
         """Add an encoder or a decoder: its embedding, its layers and its last normalization."""
-        side = str(family.fixed["block"])
+        side = str(family.settings["block"])
         own, dot = (f"{side} ", f"{side}.") if self.family.decoder else ("", "")
-        heads = family.said["heads"](self.config, 0)
+        heads = family.setting("heads", self.config)
         self.part, self.layers = f"{own}embedding", 0
         self._tables(family, dot)
         self._convolve(family)
@@ -192,7 +194,7 @@ class _Counting:
             self._project("E", channels * patch**2, self.d, count, bias="b_E" in family.begins)
         elif name == "P":
             source = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
-            keys = source[family.fixed["block"]], "max_position_embeddings", "n_positions"
+            keys = source[family.settings["block"]], "max_position_embeddings", "n_positions"
             more = 0 if family.pads else family.offset or 0  # the former are among the positions
             has_registers = self.config.says("num_register_tokens")
             of_image = self.n - (self._more(family) if has_registers else 0)
@@ -212,7 +214,7 @@ class _Counting:
 
     def _kinds(self, family: Family) -> dict["_Kind", int]:
         """Return how many layers there are of each kind."""
-        count = family.count(self.config, 0)
+        count = family.of("count", self.config)
         if count > MOST_LAYERS:
             raise InputError(f"{self.config.place}: {count:,} layers: at most {MOST_LAYERS:,}")
 
@@ -226,7 +228,7 @@ class _Counting:
 
     def _is_routed(self, family: Family, layer: int) -> bool:
         """Return whether a layer has experts: not in the first ones, and not in those listed."""
-        if "top_k" not in family.said:
+        if "top_k" not in family.settings:
             return False
         every = next(filter(self.config.says, _STEPS_OF_EXPERTS), _STEPS_OF_EXPERTS[0])
         listed = self.config.get("mlp_only_layers", None) or ()
@@ -237,16 +239,17 @@ class _Counting:
         return layer >= dense and layer not in listed and is_turn
 
     def _layer(self, family: Family, heads: int, kind: "_Kind") -> None:
-        fixed, biases, n = family.fixed, family.biases(self.config, 0), self.n
-        is_masked = fixed.get("causal") or ("reach" in family.said and kind.window)
-        first = 1 if fixed.get("causal") else (kind.window or 1) // 2 + 1
+        biases, n = family.of("biases", self.config), self.n
+        is_causal = family.setting("causal", self.config)
+        is_masked = is_causal or ("reach" in family.settings and kind.window)
+        first = 1 if is_causal else (kind.window or 1) // 2 + 1
         hidden = n * n - visible(n, n, kind.window, first) if is_masked else 0
         if self.config.says("kv_lora_rank"):
             self._latent(heads, hidden)
         else:
             width = self._width(heads)
-            cached = min(n, kind.window or n) if fixed["block"] == DECODER else 0
-            kv = family.key_heads(self.config, 0) or heads
+            cached = min(n, kind.window or n) if family.settings["block"] == DECODER else 0
+            kv = family.of("key_heads", self.config) or heads
             self._attention("", (heads, kv, width), biases, hidden, cached)
             if family.sides:
                 self._attention("cross.", (heads, kv, width), biases, 0, n)
@@ -255,10 +258,10 @@ class _Counting:
                 self._vectors("sinks", width=heads)
         norms = _NORMS.get(kind.norm, 3 if family.sides else 2)
         norms = 1 if family.setting("parallel", self.config) == "shared" else norms
-        kinds = self._gain_and_bias(family, fixed["normalization"])
+        kinds = self._gain_and_bias(family, family.settings["normalization"])
         self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
         self._vectors(*(name for name in family.own.values() if name.startswith("lambda")))
-        is_gated = family.is_gated(self.config, 0)
+        is_gated = family.of("is_gated", self.config)
         if not kind.is_routed:
             self._feed_forward("", self._inner(family), biases, is_gated=is_gated)
             return
@@ -337,7 +340,7 @@ class _Counting:
         own = "123" if "b_13_in_out" in fields else ""
         self._feed_forward("experts.", inner, own, is_gated=is_gated, experts=experts)
         shared = self.config.get("n_shared_experts", None) or 0
-        key = next(filter(self.config.says, _SHARED), "")
+        key = next((each for each in _SHARED if self.config.get(each, 0)), "")
         if shared or key:
             inner = self._size(key) if key else inner * self._size("n_shared_experts")
             self._feed_forward("shared.", inner, biases, is_gated=is_gated)
@@ -354,10 +357,11 @@ class _Counting:
                 "n_inner",
                 "ffn_dim",
                 "ffn_hidden_size",
+                "hidden_dim",
             )
-            return self._size(f"{family.fixed['block']}_ffn_dim", *keys, default=4 * self.d)
+            return self._size(f"{family.settings['block']}_ffn_dim", *keys, default=4 * self.d)
         inner = int(self.d * self.config.number("mlp_ratio"))
-        return (inner * 2 // 3 + 7) // 8 * 8 if family.is_gated(self.config, 0) else inner
+        return (inner * 2 // 3 + 7) // 8 * 8 if family.of("is_gated", self.config) else inner
 
     def _width(self, heads: int) -> int:
         """Return the width of a head."""
@@ -431,7 +435,7 @@ class _Counting:
         """Add the head: what gives logits of words or classes."""
         d, is_of_classes = self.e if self.is_narrow else self.d, head.gives == CLASSES
         tensors = {
-            name: names[0]
+            name: names.split()[0]
             for name, names in head.tensors.items()
             if name not in head.optional or self.config.get(head.optional[name], True)
         }

@@ -41,13 +41,13 @@ def count_described(folder: Path, family: Any, load: Load) -> Count:
     found = Count(load._replace(tokens=load.tokens or USUAL_TOKENS))
     inner: set[str] = set()
     for side in filter(None, (model, model.decoder)):
-        of_side = f"{side.family.fixed['block']} " if model.decoder else ""
+        of_side = f"{side.family.settings['block']} " if model.decoder else ""
         kinds: dict[Any, list[int]] = {}
         for layer in range(side.count):
             start = side.place(layer)
             names = [name for name in side.weights if name.startswith(start)]
             shapes = tuple((name.removeprefix(start), side.weights.shape(name)) for name in names)
-            kind = repr(side.family.settings(side.config, layer)), shapes
+            kind = repr(side.family.of_layer(side.config, layer)), shapes
             kinds.setdefault(kind, []).append(layer)
             inner |= {*names}
         for (_, shapes), layers in kinds.items():

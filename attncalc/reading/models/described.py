@@ -26,6 +26,7 @@ from attncalc.reading.models.family import (
     Family,
     Head,
     Said,
+    value_of,
 )
 from attncalc.reading.models.folder import Config, Weights, open_folder, parsed, said
 from attncalc.reading.models.layer import FUSED, OF_EXPERTS
@@ -86,11 +87,12 @@ def _blanks(given: Any, place: str, depth: int = 0) -> Iterator[str]:
 def _values(given: Mapping[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
     """Return what the keys of a row state, other than its decoder; report what is wrong."""
     read: dict[str, Any] = {}
+    named = {IN_LAYERS: "own", "heads": "outputs", "positions": "places"}
     tell_unknown([key for key in given if key not in _ROW], tell, _ROW)
     for key, value in given.items():
         if key in _ROW and key != "decoder":
             try:
-                read[key] = _ROW[key](value)
+                read[named.get(key, key)] = _ROW[key](value)
             except InputError as error:
                 tell(f"{key}{error}")
     return read
@@ -108,7 +110,7 @@ def _side(given: Mapping[str, Any], path: str, faults: Faults, decoded: Family |
         if key not in given:
             tell(f"there is no {key}, which a family needs, unless it is like another")
     names = {*_FIELDS, *read_by_equations(read.get("settings", {}).get("equations"))}
-    for name in dict.fromkeys(read.get(IN_LAYERS, {}).values()):
+    for name in dict.fromkeys(read.get("own", {}).values()):
         if name is not None and name not in names:
             tell(f"{IN_LAYERS}: {unknown(name, names)}")
     decoder = base.decoder
@@ -119,19 +121,13 @@ def _side(given: Mapping[str, Any], path: str, faults: Faults, decoded: Family |
 
 def _merged(base: Family, read: dict[str, Any], family: Family) -> Family:
     """Return a row with what the file states; of tables, its entries."""
-    settings = read.pop("settings", {})
-    constant = {name: each for name, each in settings.items() if not callable(each)}
-    kept = {name: each for name, each in base.fixed.items() if name not in settings}
-    fixed = {**kept, **{name: each for name, each in constant.items() if each is not None}}
-    of_config = {name: each for name, each in base.said.items() if name not in constant}
-    of_config |= {name: each for name, each in settings.items() if callable(each)}
-    own = read.pop(IN_LAYERS, {})  # before those of the other row: the first that fits counts
+    own = read.get("own", {})  # before those of the other row: the first that fits counts
     kept = {end: each for end, each in base.own.items() if end not in own}
     read["own"] = {**{end: each for end, each in own.items() if each is not None}, **kept}
-    for name in ("begins", "ends", "heads", "sides", "shared", "asks"):
+    for name in ("settings", "begins", "ends", "outputs", "sides", "shared", "asks"):
         both = {**getattr(base, name), **read.get(name, {})}
         read[name] = {key: each for key, each in both.items() if each is not None}
-    return replace(family, fixed=fixed, said=of_config, **read)
+    return replace(family, **read)
 
 
 def _stated(read: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -142,12 +138,12 @@ def _stated(read: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
             found[key] = (f"{read[key]}.weight",) if key == "widens" else (*read[key].split(),)
     for key in ("begins", "ends", "shared"):
         found |= {f"{key}.{n}": (each,) for n, each in read.get(key, {}).items() if each}
-    found |= {f"{IN_LAYERS}.{end}": (end,) for end in read.get(IN_LAYERS, {})}
-    for end, head in read.get("heads", {}).items():
+    found |= {f"{IN_LAYERS}.{end}": (end,) for end in read.get("own", {})}
+    for end, head in read.get("outputs", {}).items():
         if head is None:
             continue
         tied = {"W_out"} if head.is_tied else {*()}
-        stated = {n: tuple(each) for n, each in head.tensors.items() if n not in tied}
+        stated = {n: (*each.split(),) for n, each in head.tensors.items() if n not in tied}
         found |= {f"heads.{end}.{name}": each for name, each in stated.items()}
     return found
 
@@ -239,14 +235,14 @@ def draft(config: Config, weights: Weights, near: Family | None) -> dict[str, An
 def _missing_keys(near: Family, config: Config) -> dict[str, Any]:
     """Return the values that a config does not have by the names of a family."""
 
-    def is_there(says: Said) -> bool:
+    def is_there(given: Any) -> bool:
         try:
-            says(config, 0)
+            value_of(given, config)
         except InputError:
             return False
         return True
 
-    lacking = {n: {"key": BLANK} for n, says in near.said.items() if not is_there(says)}
+    lacking = {n: {"key": BLANK} for n, says in near.settings.items() if not is_there(says)}
     made: dict[str, Any] = {} if is_there(near.count) else {"count": {"key": BLANK}}
     return made | ({"settings": lacking} if lacking else {})
 
@@ -258,8 +254,8 @@ class _OfConfig:
     read: Parse
     keys: tuple[str, ...]
     default: Any = ...
-    values: Mapping[str, Said] | None = None
-    times: Said | None = None
+    values: Mapping[str, Any] | None = None
+    times: Any = None
     power: float = 1
 
     def __call__(self, config: Config, layer: int) -> Any:
@@ -273,7 +269,7 @@ class _OfConfig:
             text = found if isinstance(found, str) else json.dumps(found)
             if text not in self.values:
                 raise config.wrong(key, found, f"one of {', '.join(self.values)}")
-            return self.values[text](config, layer)
+            return value_of(self.values[text], config, layer)
         if found is None:
             return None
         if self.times is not None or self.power != 1:
@@ -287,7 +283,7 @@ class _OfConfig:
         number = config.number(key, self.default if self.default is not ... else None)
         if number is None or (number <= 0 and self.power != 1):
             raise config.wrong(key, number, "a number above 0")
-        by = 1 if self.times is None else self.times(config, layer)
+        by = 1 if self.times is None else value_of(self.times, config, layer)
         if by is None:
             raise config.wrong(key, number, "a number for its factor")
         if self.power in (1, -1):
@@ -304,8 +300,8 @@ def _value(read: Parse, given: Any) -> Any:
     if isinstance(given, list):
         if not given:
             raise InputError(" takes a value for each layer: the list is empty")
-        each = [_of(read, one) for one in given]
-        return lambda config, layer: each[layer % len(each)](config, layer)
+        each = [_value(read, one) for one in given]
+        return lambda config, layer: value_of(each[layer % len(each)], config, layer)
     if not isinstance(given, Mapping):
         return None if given is None else read(given)
     keys = ("key", "default", "values", "times", "power")
@@ -318,16 +314,10 @@ def _value(read: Parse, given: Any) -> Any:
     if values is not None and not isinstance(values, Mapping):
         raise InputError(": values takes an object: the value for each text of the config")
     if values is not None:
-        values = {text: _of(read, each) for text, each in values.items()}
-    times = None if given.get("times") is None else _of(_number, given["times"])
+        values = {text: _value(read, each) for text, each in values.items()}
+    times = None if given.get("times") is None else _value(_number, given["times"])
     power = _number(given.get("power", 1))
     return _OfConfig(read, names, given.get("default", ...), values, times, power)
-
-
-def _of(read: Parse, given: Any) -> Said:
-    """Return a reader, also for a constant."""
-    found = _value(read, given)
-    return found if callable(found) else lambda config, layer: found
 
 
 def _setting(name: str, given: Any) -> Any:
@@ -437,20 +427,20 @@ def _settings(given: Any) -> dict[str, Any]:
 
 def _fused(given: Any) -> Said:
     found = _table(lambda each: each, ("blocks", "order"))(given)
-    blocks, order = _of(_count, found.get("blocks", 1)), found.get("order", "QKV")
+    blocks, order = _value(_count, found.get("blocks", 1)), found.get("order", "QKV")
     if not isinstance(order, str) or sorted(order) != ["K", "Q", "V"]:
         raise InputError(f': order takes the letters Q, K and V, as "QKV", not {said(order)}')
-    return lambda config, layer: (blocks(config, layer), order)
+    return lambda config, layer: (value_of(blocks, config, layer), order)
 
 
 def _head(given: Any) -> Head:
     read = {name: each for name, each in _table(_HEAD)(given).items() if each is not None}
-    read["tensors"] = {n: names for n, names in (read.get("tensors") or {}).items() if names}
-    says = {n: _of(lambda one: one, each) if not callable(each) else each
-            for n, each in read.pop("settings", {}).items()}  # fmt: skip
+    read["tensors"] = {
+        n: " ".join(names) for n, names in (read.get("tensors") or {}).items() if names
+    }
     if not {"W_out", "W_pre"} & {*read["tensors"]}:
         raise InputError(".tensors needs W_out, or W_pre of a pooled output")
-    return Head(**read, says=says)
+    return Head(**read)
 
 
 def _like(kind: Any) -> Family:
@@ -469,14 +459,14 @@ _HEAD: dict[str, Parse] = {
     "reads": _one_of("last", "first", "mean", "all"),
     "settings": _settings,
     "is_tied": _switch,
-    "shrinks": partial(_of, _number),
+    "shrinks": partial(_value, _number),
     "labels": _texts,
 }
 _ROW: dict[str, Parse] = {
     "title": _text,
     "like": _like,
     "layers": _layers,
-    "count": partial(_of, _count),
+    "count": partial(_value, _count),
     "settings": _settings,
     IN_LAYERS: _table(_text),
     "ignored": _texts,
@@ -487,9 +477,9 @@ _ROW: dict[str, Parse] = {
     "heads": _table(_head),
     "positions": _text,
     "offset": _whole,
-    "factor": partial(_of, _number),
+    "factor": partial(_value, _number),
     "gain_above": _whole,
-    "key_heads": partial(_of, _count),
+    "key_heads": partial(_value, _count),
     "fused": _fused,
     "shared": _table(_text),
     "sides": _table(_text, ("self", "cross")),
@@ -501,4 +491,4 @@ _ROW: dict[str, Parse] = {
     "decoder": _table(lambda each: each),
 }
 """The keys of a file, and what reads each."""
-_EMPTY = Family("model", (), ("",), lambda config, layer: 0, {}, _USUAL, usual=USUAL_BASE)
+_EMPTY = Family("model", (), ("",), 0, _USUAL, usual=USUAL_BASE)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from attncalc.base.errors import InputError
@@ -15,6 +16,12 @@ from attncalc.reading.models.folder import MISSING, Config
 
 Said = Callable[[Config, int], Any]
 """Returns the value of a field in a config, for a layer from 0."""
+
+
+def value_of(given: Any, config: Config, layer: int = 0) -> Any:
+    """Return a value of a row: a constant, or what a config says."""
+    return given(config, layer) if callable(given) else given
+
 
 ACTIVATIONS = {
     "gelu": "gelu",
@@ -37,11 +44,11 @@ NEXT, MASKED, CLASSES, POOLED = "next", "masked", "classes", "pooled"
 class Head:
     """The head of an architecture, after its layers.
 
-    tensors: its tensors, by field: the first existing name counts. {} is the prefix of the names of
-        layers.
+    tensors: its tensors, by field: of several names, separated by spaces, the first existing one
+        counts. {} is the prefix of the names of layers.
     gives: the meaning of its output: NEXT, MASKED, CLASSES or POOLED.
     reads: the tokens that it reads: "last", "first", "mean" or "all".
-    says: the fields that a config sets.
+    settings: its other fields, as in Family.
     is_tied: whether the table of tokens may be its weights.
     shrinks: the factor of its weights.
     behind: the weights and the bias of a projection before it, without an activation in between,
@@ -53,12 +60,12 @@ class Head:
         is not padding.
     """
 
-    tensors: Mapping[str, Sequence[str]]
+    tensors: Mapping[str, str]
     gives: str = NEXT
     reads: str = "last"
-    says: Mapping[str, Said] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     is_tied: bool = False
-    shrinks: Said | None = None
+    shrinks: Any = 1
     behind: tuple[str, ...] = ()
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
@@ -68,19 +75,16 @@ class Head:
 
 SPAN = ("start", "end")
 """The classes of a token in question answering, each of whose scores is compared among tokens."""
-_CLASSES = {"W_out": ("classifier.weight",), "b_out": ("classifier.bias",)}
 USUAL_HEADS = {
     "ForQuestionAnswering": Head(
-        {"W_out": ("qa_outputs.weight",), "b_out": ("qa_outputs.bias",)},
-        CLASSES,
-        "all",
-        labels=SPAN,
+        {"W_out": "qa_outputs.weight", "b_out": "qa_outputs.bias"}, CLASSES, "all", labels=SPAN
     ),
     "ForMultipleChoice": Head(
         {
-            "W_pre": ("{}pooler.dense.weight", "{}pooler.weight"),
-            "b_pre": ("{}pooler.dense.bias", "{}pooler.bias"),
-            **_CLASSES,
+            "W_pre": "{}pooler.dense.weight {}pooler.weight",
+            "b_pre": "{}pooler.dense.bias {}pooler.bias",
+            "W_out": "classifier.weight",
+            "b_out": "classifier.bias",
         },
         CLASSES,
         "first",
@@ -94,19 +98,21 @@ USUAL_HEADS = {
 class Family:
     """A family of models, as a table from names to fields of a problem.
 
+    Of `count`, `settings`, `factor`, `remarks`, `biases`, `is_gated`, `key_heads`, `fused` and
+    `stored`, each value is constant, or read from a config (`value_of`).
+
     title: its name.
     types: the `model_type` of its configs.
     layers: the prefix of the tensors of a layer, its place as {}: the first existing one counts.
     count: the number of layers.
-    fixed: the fields with one value for all of its models.
-    said: the fields that a config sets.
+    settings: the fields that are no tensors; one that is None has its usual value.
     tokens: the table of embeddings; "" if there is none. Of several names, separated by spaces, the
         first existing one counts; a tied head has the last one.
     begins: the tensors before the layers, by field.
     optional: the key of each of its tensors that is missing where a config says false, 0 or null.
     ends: the tensors after the layers, by field; the first existing name counts.
-    heads: its possible heads, by the end of the architecture's name.
-    positions: the field of `begins` with a row for each position; the first ones are used.
+    outputs: its possible heads, by the end of the architecture's name.
+    places: the field of `begins` with a row for each position; the first ones are used.
     offset: the number of rows of positions before that of the first token; None for those up to
         the id of padding.
     factor: the factor of embeddings.
@@ -114,7 +120,7 @@ class Family:
     gain_above: the number added to the gains of normalizations.
     asks: the requirements for a config: keys, and their possible values, the first of which is the
         default.
-    remarks: returns remarks about a config, one sentence each.
+    remarks: remarks about a config, one sentence each.
     sides: the prefix of the tensors of each attention of a layer, by its side, if it has two.
     own: names that only this family uses: fields, by the ends of names.
     shared: fields whose tensors are in the first layer, and apply to all.
@@ -144,32 +150,31 @@ class Family:
     title: str
     types: tuple[str, ...]
     layers: tuple[str, ...] = ("layers.{}.",)
-    count: Said = lambda config, layer: config.count("num_hidden_layers")
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-    said: Mapping[str, Said] = field(default_factory=dict)
+    count: Any = lambda config, layer: config.count("num_hidden_layers")
+    settings: Mapping[str, Any] = field(default_factory=dict)
     tokens: str = ""
     begins: Mapping[str, str] = field(default_factory=dict)
     optional: Mapping[str, str] = field(default_factory=dict)
     ends: Mapping[str, str] = field(default_factory=dict)
-    heads: Mapping[str, Head] = field(default_factory=dict)
-    positions: str = ""
+    outputs: Mapping[str, Head] = field(default_factory=dict)
+    places: str = ""
     offset: int | None = 0
-    factor: Said | None = None
+    factor: Any = None
     has_plain_end: bool = False
     gain_above: int = 0
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    remarks: Callable[[Config], Sequence[str]] = lambda config: ()
+    remarks: Any = ()
     sides: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
     shared: Mapping[str, str] = field(default_factory=dict)
     convolutions: Sequence[tuple[str, int]] = ()
     decoder: "Family | None" = None
-    biases: Said = lambda config, layer: "QKVO123"
-    is_gated: Said = lambda config, layer: False
-    key_heads: Said = lambda config, layer: config.count_or_none("num_key_value_heads")
+    biases: Any = "QKVO123"
+    is_gated: Any = False
+    key_heads: Any = lambda config, layer: config.count_or_none("num_key_value_heads")
     has_gains: bool = True
     own_gains: str = "one"
-    fused: Said = lambda config, layer: (1, "QKV")
+    fused: Any = (1, "QKV")
     weights_layout: str = ""
     pads: str = ""
     inside: str = ""
@@ -180,7 +185,7 @@ class Family:
     source: str = ""
     stated: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
-    stored: Said = lambda config, layer: (layer, 0)
+    stored: Any = lambda config, layer: (layer, 0)
 
     def own_config(self, config: Config) -> Config:
         """Return the config of its tower, with the usual values of omitted keys."""
@@ -188,7 +193,8 @@ class Family:
         if not isinstance(inner, Mapping):
             raise config.wrong(self.inside, inner, "an object")
         outer = {key: each for key, each in config.values.items() if key != "architectures"}
-        named = {key: config.values[key] for key in ("architectures",) if key in config.values}
+        named = {key: config.get(key, None) for key in ("architectures", "tie_word_embeddings")}
+        named = {key: each for key, each in named.items() if each is not None}
         return Config(config.place, {**self.usual, **outer, **inner, **named})
 
     def present(self, config: Config, tensors: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,7 +207,8 @@ class Family:
     @property
     def all_heads(self) -> Mapping[str, Head]:
         """Its heads, and the usual ones; before a decoder, its own alone."""
-        return self.heads if self.decoder else {**USUAL_HEADS, **self.heads}
+        both = {**self.outputs, **USUAL_HEADS, **self.outputs}  # its own come first
+        return self.outputs if self.decoder else both
 
     @property
     def takes(self) -> str:
@@ -210,16 +217,23 @@ class Family:
             return "spectrogram"
         return "tokens" if self.tokens else "image"
 
+    def of(self, name: str, config: Config, layer: int = 0) -> Any:
+        """Return one of its values that a config may set."""
+        return value_of(getattr(self, name), config, layer)
+
     def setting(self, name: str, config: Config, layer: int = 0) -> Any:
         """Return one setting of a layer, without reading the keys of others; None for none."""
-        return self.said[name](config, layer) if name in self.said else self.fixed.get(name)
+        return value_of(self.settings.get(name), config, layer)
 
-    def settings(self, config: Config, layer: int) -> dict[str, Any]:
+    def of_layer(self, config: Config, layer: int) -> dict[str, Any]:
         """Return the settings of a layer; those of rope only if it has such positions."""
-        said = {name: says(config, layer) for name, says in self.said.items()}
-        found = {**self.fixed, **{n: value for n, value in said.items() if value is not None}}
-        is_turned = found.get("positions") == "rope"
-        return {n: value for n, value in found.items() if is_turned or not n.startswith("rope_")}
+        said = {name: self.setting(name, config, layer) for name in self.settings}
+        is_turned = said.get("positions") == "rope"
+        return {
+            name: value
+            for name, value in said.items()
+            if value is not None and (is_turned or not name.startswith("rope_"))
+        }
 
 
 def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str) -> None:
@@ -237,14 +251,28 @@ def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str
             )
 
 
-def a_count(*keys: str, default: Any = MISSING) -> Said:
-    """Return a reader of a whole number, from the first existing key."""
+def _first(config: Config, keys: Sequence[str]) -> str:
+    """Return the first key with a value; the last one if none has."""
+    return next((key for key in keys[:-1] if config.get(key, None) is not None), keys[-1])
+
+
+def if_so(key: str, yes: Any, no: Any = None, *, default: bool = False) -> Said:
+    """Return a reader of one of two values, by a key that is true or false."""
+    return lambda config, layer: value_of(yes if config.is_so(key, default) else no, config, layer)
+
+
+def if_given(key: str, yes: Any, no: Any = None) -> Said:
+    """Return a reader of one of two values: the first if a key has a value other than null."""
 
     def says(config: Config, layer: int) -> Any:
-        key = next((key for key in keys[:-1] if config.get(key, None) is not None), keys[-1])
-        return config.count(key, default)
+        return value_of(no if config.get(key, None) is None else yes, config, layer)
 
     return says
+
+
+def a_count(*keys: str, default: Any = MISSING) -> Said:
+    """Return a reader of a whole number, from the first existing key."""
+    return lambda config, layer: config.count(_first(config, keys), default)
 
 
 def a_number(key: str, default: Any = MISSING) -> Said:
@@ -271,14 +299,13 @@ def a_number_or_none(key: str) -> Said:
     return says
 
 
-def an_activation(*keys: str) -> Said:
-    """Return a reader of the activation of a feed-forward part, from the first existing key."""
+def one_of(values: Mapping[str, str], *keys: str, default: Any = MISSING) -> Said:
+    """Return a reader of a text with a meaning, from the first existing key."""
+    return lambda config, layer: values[config.one_of(_first(config, keys), values, default)]
 
-    def says(config: Config, layer: int) -> str:
-        key = next((key for key in keys if config.get(key, None) is not None), keys[-1])
-        return ACTIVATIONS[config.one_of(key, ACTIVATIONS)]
 
-    return says
+an_activation = partial(one_of, ACTIVATIONS)
+"""Return a reader of the activation of a feed-forward part, from the first existing key."""
 
 
 def a_window(config: Config, layer: int) -> int | None:
@@ -333,11 +360,6 @@ def one_over_root(key: str) -> Said:
     return says
 
 
-def root_of_width(key: str, switch: str = "") -> Said:
-    """Return a reader of the root of a width; 1 if the switch exists and is false."""
-
-    def says(config: Config, layer: int) -> float:
-        is_on = not switch or config.is_so(switch, False)
-        return float(config.count(key)) ** 0.5 if is_on else 1.0
-
-    return says
+def root_of_width(key: str) -> Said:
+    """Return a reader of the root of a width."""
+    return lambda config, layer: float(config.count(key)) ** 0.5

@@ -25,7 +25,15 @@ from attncalc.reading.cells import in_place
 from attncalc.reading.models.described import FILE as DESCRIBED
 from attncalc.reading.models.described import check_read, check_stated, read_family
 from attncalc.reading.models.families import families_of
-from attncalc.reading.models.family import CLASSES, POOLED, SPAN, Family, Head, check_config
+from attncalc.reading.models.family import (
+    CLASSES,
+    POOLED,
+    SPAN,
+    Family,
+    Head,
+    check_config,
+    value_of,
+)
 from attncalc.reading.models.folder import Config, Weights, open_folder, read_generation_config
 from attncalc.reading.models.frames import convolved, weighted
 from attncalc.reading.models.gguf import ENDING as GGUF
@@ -90,7 +98,7 @@ class Model:
         config = family.own_config(config)
         check_config(config, family.asks, family.title)
         self.folder, self.config, self.weights, self.family = folder, config, weights, family
-        self._notes = list(family.remarks(config))
+        self._notes = list(family.of("remarks", config))
         self._compared: dict[tuple[str, str], bool] = {}
         self.root, self._pattern = _where(family, weights, folder)
         if family.source:
@@ -112,7 +120,7 @@ class Model:
     @property
     def count(self) -> int:
         """The number of its layers."""
-        found = self.family.count(self.config, 0)
+        found = self.family.of("count", self.config)
         if found is None:
             raise InputError(f"{self.family.source}: count: there is no number of layers")
         return int(found)
@@ -138,7 +146,7 @@ class Model:
             )
         self.tokens = len(ids)
         X = self._embedded(ids, place)
-        if (factor := self.family.factor and self.family.factor(self.config, 0)) is not None:
+        if (factor := self.family.of("factor", self.config)) is not None:
             X = X * factor
         begun = {"X": X, **self._beginnings(len(ids), place)}
         if "W_type" in begun:
@@ -159,7 +167,7 @@ class Model:
         if self._stored(f"{name}.bias"):
             own["b_pre"] = Owned(self._tensor(f"{name}.bias"))
         if is_normed:
-            own |= {**norm, "eps": self.family.settings(self.config, 0)["eps"]}
+            own |= {**norm, "eps": self.family.setting("eps", self.config)}
         own |= {"ids": list(range(len(table))), "W_E": Owned(table), "weights_layout": OUT_IN}
         own |= {"block": "encoder", "read": "all", "activation_pre": "none"}
         made = solve(Problem(**begun, **own), keep=("F_pre",))["F_pre"]
@@ -287,7 +295,7 @@ class Model:
 
     def place(self, number: int) -> str:
         """Return the start of the names of a layer's tensors."""
-        return self.root + self._pattern.format(*self.family.stored(self.config, number))
+        return self.root + self._pattern.format(*self.family.of("stored", self.config, number))
 
     def layer(self, number: int) -> Fields:
         """Return the matrices and the settings of a layer, from 0.
@@ -335,7 +343,7 @@ class Model:
 
     def _check_biases(self, fields: Fields, number: int) -> None:
         """Refuse biases that a layer of this config does not have: transformers ignores them."""
-        said = self.family.biases(self.config, number)
+        said = self.family.of("biases", self.config, number)
         own = [n for n in "QKVO123" if f"b_{n}" in fields and fields[f"W_{n}"].ndim == 2]
         if denied := [f"b_{n}" for n in own if n not in said]:
             raise InputError(
@@ -365,8 +373,8 @@ class Model:
 
     def _read(self, names: list[str], settings: Fields, faults: list[str]) -> Fields:
         """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
-        own = self.family.key_heads(self.config, 0), *self.family.fused(self.config, 0)
-        heads = Heads(settings["heads"], *own)
+        key_heads, fused = (self.family.of(name, self.config) for name in ("key_heads", "fused"))
+        heads = Heads(settings["heads"], key_heads, *fused)
         found = named(names, faults.append, self.family.own)
         layout = self.family.weights_layout
         return layer_fields(_Read(self), found, heads, faults.append, layout)
@@ -378,7 +386,7 @@ class Model:
 
     def _settings(self, number: int) -> Fields:
         """Return the settings of a layer, with rope's factors that a GGUF file contains."""
-        settings = self.family.settings(self.config, number)
+        settings = self.family.of_layer(self.config, number)
         if "heads" not in settings:
             raise InputError(f"{self.family.source}: settings: there is no heads in layer {number}")
         if FREQUENCIES in self.weights:
@@ -455,9 +463,7 @@ class Model:
         """Return the names of a head's tensors, by field; {} if its weights are missing."""
         tied = {"W_out": self._tables[::-1]} if head.is_tied and self.is_tied else {}
         named = {
-            field: self._one_of(
-                [*(each.replace("{}", self.root) for each in names), *tied.get(field, ())]
-            )
+            field: self._one_of([*names.replace("{}", self.root).split(), *tied.get(field, ())])
             for field, names in head.tensors.items()
             if self.config.get(head.optional.get(field, ""), True)
         }
@@ -473,9 +479,10 @@ class Model:
         check_config(self.config, head.asks, self.architecture or self.family.title)
         places = self._places(head)
         if not places:
+            first = next(iter(head.tensors.values())).split()[0].replace("{}", self.root)
             raise InputError(
                 f"{self.folder}: its architecture is {self.architecture}, and it has no "
-                f"{quoted(next(iter(head.tensors.values()))[0])}"
+                f"{quoted(first)}"
             )
         arrays = {name: self._tensor(place) for name, place in places.items()}
         behind = [self._stored(each.replace("{}", self.root)) for each in head.behind]
@@ -484,17 +491,16 @@ class Model:
             for b in biases:
                 arrays["b_out"] = arrays["W_out"] @ b + arrays.get("b_out", 0)
             arrays["W_out"] = arrays["W_out"] @ W
-            self._notes.append(
-                f"W_out is the product of the model's {head.tensors['W_out'][0]} and {behind[0]}"
-            )
-        if head.shrinks is not None and (factor := head.shrinks(self.config, 0)) not in (None, 1):
+            own = head.tensors["W_out"].split()[0]
+            self._notes.append(f"W_out is the product of the model's {own} and {behind[0]}")
+        if (factor := value_of(head.shrinks, self.config)) not in (None, 1):
             arrays["W_out"] = arrays["W_out"] * factor
             self._notes.append(
                 f"W_out is what the model keeps, times {factor:.6g}: by that it multiplies the "
                 "outputs before its head"
             )
         fields = {name: Owned(self._turned(name, each, layout)) for name, each in arrays.items()}
-        said = {name: says(self.config, 0) for name, says in head.says.items()}
+        said = {name: value_of(each, self.config) for name, each in head.settings.items()}
         return _with_more({"read": head.reads, **fields, **said})
 
     @staticmethod
@@ -555,8 +561,8 @@ class Model:
     @property
     def places(self) -> int | None:
         """The largest number of tokens for which it has positions; None for any number."""
-        name = self.root + self.family.begins.get(self.family.positions, "")
-        if not self.family.positions or name not in self.weights:
+        name = self.root + self.family.begins.get(self.family.places, "")
+        if not self.family.places or name not in self.weights:
             if self.family.has_sinusoids:
                 return int(self.config.count("max_position_embeddings"))
             most = longest(self.config)
@@ -573,7 +579,7 @@ class Model:
     def fingerprint(self) -> bytes:
         """What tells it from other models, in any folder: settings, and numbers of all layers."""
         start = self.root + self._pattern.partition("{}")[0]
-        found = hashlib.sha256(repr(self.family.settings(self.config, 0)).encode())
+        found = hashlib.sha256(repr(self.family.of_layer(self.config, 0)).encode())
         for name in sorted(name for name in self.weights if name.startswith(start)):
             shape = self.weights.shape(name)
             rows = range(min(shape[0], 64) if len(shape) == 1 else 1) if shape and shape[0] else ()
@@ -602,7 +608,7 @@ class Model:
                 name != "P" or not self.family.has_sinusoids or self._stored(self.root + own)
             )
             array = self._tensor(self.root + own) if is_stored else self._sinusoids()
-            if name == self.family.positions:
+            if name == self.family.places:
                 array = array[self._offset :]
                 if tokens > len(array):
                     raise InputError(
@@ -737,7 +743,7 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
             )
         )
         if len(roots) > 1 and family.tower:
-            roots = [root for root in roots if root.endswith(family.tower)]
+            roots = [root for root in roots if family.tower in root]
         if len(roots) > 1:
             said = " and ".join(quoted(root + first) for root in roots)
             raise InputError(

@@ -88,7 +88,9 @@ def _scaling(config: Config, layer: int) -> tuple[str, Mapping[str, Any]]:
         said = said[_kind(config, layer)]
     if said is not None and not isinstance(said, Mapping):
         raise config.wrong(key, said, "an object")
-    return key, said or {}
+    if not said or _type(said) == "mrope":  # a position per axis of an image: equal for text
+        return key, {}
+    return key, said
 
 
 def _type(said: Mapping[str, Any]) -> str:
@@ -185,7 +187,7 @@ def longest(config: Config) -> int | None:
     return {"dynamic": most, "longrope": original or most}.get(_type(said))
 
 
-def remarks_on_share(config: Config) -> list[str]:
+def remarks_on_share(config: Config, layer: int) -> list[str]:
     """Return the remark that a partial_rotary_factor is ignored, as transformers ignores it.
 
     Raises InputError if rope is also scaled: transformers then fails.

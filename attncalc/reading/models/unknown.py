@@ -107,7 +107,9 @@ def nearest(weights: Weights) -> list[tuple[Family, list[str], list[str]]]:
         for each in FAMILIES
     ]
     found = [each for each in found if 2 * len(each[1]) <= firsts]
-    return sorted(found, key=lambda each: len(each[1]) + len(each[2]))
+    ranked = sorted(found, key=lambda each: len(each[1]) + len(each[2]))
+    named = {each[0].title: each for each in reversed(ranked)}  # a family may have two rows
+    return [each for each in ranked if named[each[0].title] is each]
 
 
 def _near(weights: Weights) -> Iterator[str]:
@@ -133,10 +135,10 @@ def _reads(side: Family, name: str) -> bool:
     numbered = f".{_NUMBER.sub('{}', name)}"
     if any(f".{_NUMBER.sub('{}', pattern)}" in numbered for pattern in side.layers):
         return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
-    heads = [names for head in side.all_heads.values() for names in head.tensors.values()]
+    heads = (names for head in side.all_heads.values() for names in head.tensors.values())
     ends = (*side.tokens.split(), *side.begins.values(), *side.ends.values(), *side.shared.values())
     behind = (each for head in side.all_heads.values() for each in head.behind)
-    listed = (*ends, *behind, *sum(map(tuple, heads), ()))
+    listed = (*ends, *behind, *" ".join(heads).split())
     stated = tuple(each.replace("{}", "") for each in listed if each)
     starts = (each for each in (side.widens, *(each for each, _ in side.convolutions)) if each)
     return name.endswith(stated) or any(f".{each.rstrip('.')}." in f".{name}" for each in starts)
