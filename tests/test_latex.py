@@ -292,8 +292,9 @@ def test_a_map_is_on_the_page_of_its_sentences() -> None:
         assert found is None or ("attends" in found[1] and "map.pdf" in found[1])
 
 
-def test_the_dots_of_two_heads_are_on_one_page() -> None:
-    solution = solve(random_problem(3, 2, heads=2))
+@pytest.mark.parametrize(("heads", "tokens", "count"), [(2, 3, 2), (4, 3, 3), (2, 20, 1)])
+def test_the_dots_of_several_heads_are_on_one_page(heads: int, tokens: int, count: int) -> None:
+    solution = solve(random_problem(tokens, 4, heads=heads))
     text = write_latex(make_page(solution, Contents(solution.steps, blank=True)), standalone=True)
     (together,) = re.findall(r"\\begin\{minipage\}(.*?)\\end\{minipage\}", text, re.DOTALL)
-    assert together.count("Outputs") == 2
+    assert together.count("{Outputs}") == count

@@ -57,8 +57,8 @@ _HEAD = (
 )
 DOCUMENT_HEAD = "\n".join([r"\usepackage{amsmath}", r"\begin{document}", *_HEAD])
 _WORK = rf"\small{_SKIPS}\setlength{{\jot}}{{1pt}}"
-MOST_DOTS = 18
-"""Rows of dots of several heads that fit on a page."""
+MOST_DOTS = 16
+"""Rows of dots, and two for the space of each head, that fit on a page."""
 MOST_BESIDE_A_MAP = 20
 """Sentences, about a line each, that fit on a page with the map."""
 ROOM_BESIDE = 150.0
@@ -232,7 +232,8 @@ class _Latex(parts.DocumentWriter[str]):
         if connections.is_blank:  # paper is drawn on
             titles = [f"Head {head}" if head else "" for head, _ in connections.heads]
             maps = [_empty_map(connections, each, self.say) for each in titles]
-            count = max(1, MOST_DOTS // max(len(connections.inputs), len(connections.outputs)))
+            longest = max(len(connections.inputs), len(connections.outputs))
+            count = max(1, MOST_DOTS // (longest + 2))
             yield _on_one_page([*lines, _said(self.say(RULE_OF_LINES)), *maps[:count]])
             yield from maps[count:]
             return
