@@ -242,3 +242,17 @@ def test_the_mean_of_a_row_is_no_mean_of_heads(attncalc: Command) -> None:
     trees = {str(tree.findtext("name")): tree for tree in question.findall("prt")}
     variables = trees["prtansmu2"].findtext("feedbackvariables/text") or ""
     assert "attn_own: attn_key;" in variables
+
+
+def test_after_a_mistake_an_exact_row_of_the_key_is_marked_like_the_others(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """The first weights of the key are 1.00 and 0.00; with another K they are not exact."""
+    given = {"Q": [[9, 0], [0, 1]], "K": [[9, 0], [0, 1]], "V": [[-2, 1], [3, 4]]}
+    (tmp_path / "in.json").write_text(json.dumps(given))
+    question = stack_question(attncalc, "in.json", "--steps", "S,A,O")
+    tree = next(each for each in question.findall("prt") if each.findtext("name") == "prtansO")
+    variables = tree.findtext("feedbackvariables/text") or ""
+    rooms = re.findall(r"matrix\(\[([\d.]+),([\d.]+)\],\[([\d.]+),([\d.]+)\]\)", variables)[-1]
+    assert len(set(rooms)) == 1
+    assert float(rooms[0]) > 0.01
