@@ -180,6 +180,10 @@ def matrix_blocks(
     grid: Grid, room: float, say: Callable[[str], str] = str
 ) -> Iterator[MatrixBlock]:
     """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page."""
+
+    def told(text: str) -> str:
+        return in_latex(say(text))
+
     rows, columns = grid.row_places, grid.column_places
     texts = [
         [_entry(cell) if cell else _DOTS[place is None] for cell in row]
@@ -196,11 +200,11 @@ def matrix_blocks(
     most = MOST_EMPTY_ROWS if _EMPTY in texts[0] else MOST_ROWS
     for top, bottom in (down := list(blocks_of([1] * len(rows), most, 0))):
         for left, right in across:
-            said = [say(caption("row", rows[top:bottom], len(grid.rows)))] if len(down) > 1 else []
+            said = [told(caption("row", rows[top:bottom], len(grid.rows)))] if len(down) > 1 else []
             if len(across) > 1:
-                said.append(say(caption("column", columns[left:right], len(grid.columns))))
+                said.append(told(caption("column", columns[left:right], len(grid.columns))))
             if titles and not heads:
-                said.append(f"columns: {'; '.join(titles[left:right])}")
+                said.append(f"{told('columns:')} {'; '.join(titles[left:right])}")
             part = [row[left:right] for row in texts[top:bottom]]
             yield MatrixBlock(
                 name,

@@ -52,7 +52,11 @@ _MARKS = re.compile(r"[●○†]")
 _TEX_NAME = "\\text{"
 _TEX_HEAD = "\\makebox[0pt]{"
 _TEX_CAPTION = "\\parbox{330pt}{\\raggedright "
-_TEX_NAMED = re.compile(r"(?:, )?(?:columns|rows): |\} \\\\\*?", re.IGNORECASE)
+_TEX_NAMED = re.compile(
+    r"(?:, )?(?:columns|rows|Spalten|colonnes|columnas|colunas|列) ?[:：] |\} \\\\\*?",
+    re.IGNORECASE,
+)
+"""Where names of columns begin, in any language, or a caption ends."""
 _SAYS_OUTPUT = "Output "
 _OUTPUT = re.compile(r"(- |\\noindent )?Output ")
 _LANGUAGE_OF = {

@@ -84,8 +84,8 @@ def write_paper(documents: Sequence[parts.Document], report: Report | None = Non
 
 
 def _sheet(document: parts.Document, ink: Ink) -> Sheet:
-    names = [each.text for each in document.parts if isinstance(each, parts.Field) and each.text]
     shown = in_language(document)
+    names = [each.text for each in shown.parts if isinstance(each, parts.Field) and each.text]
     return Sheet(
         shown.title, ", ".join(names), list(_Paper(ink, document.language).document(shown))
     )
