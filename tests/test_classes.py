@@ -945,3 +945,13 @@ def test_an_interrupted_marking_continues(tmp_path: Path, attncalc: Command) -> 
     assert 0 < before <= there
     rows = table((tmp_path / "marks.csv").read_text())
     assert [row["earned"] for row in rows] == ["8"] * 200
+
+
+@pytest.mark.parametrize(
+    "heading", ["Número", "número de aluno", "Numéro", "Nummer", "番号", "id number"]
+)
+def test_a_column_of_numbers_is_that_of_ids(heading: str, tmp_path: Path) -> None:
+    text = f"name;{heading};email\nAna Sousa;2001;ana@x.org\n"
+    (tmp_path / "class.csv").write_text(text, encoding="utf-8")
+    found = read_roster(tmp_path / "class.csv")
+    assert (found.students[0].id, found.notes) == ("2001", ())

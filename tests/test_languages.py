@@ -618,3 +618,48 @@ def test_an_exam_of_a_class_has_its_title_and_causes_in_the_language(
     assert exam["name"] == "Attention"
     assert "(dans S)" in text.encode().decode("unicode_escape")
     assert "(in S)" not in text
+
+
+MAPS = {
+    "de": "Ausgabe 2 beachtet Eingabe 1",
+    "fr": "sortie 2 : surtout entrée 1",
+    "es": "salida 2 atiende a entrada 1",
+    "pt": "saída 2 presta atenção à entrada 1",
+    "zh": "输出 2 关注输入 1",
+    "ja": "出力 2 → 入力 1",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_sentence_that_is_advised_for_the_map_is_read(language: str, tmp_path: Path) -> None:
+    advice = catalogue(language).say(
+        'it seems to be of the map: write it as "output 2 attends to input 1"'
+    )
+    assert MAPS[language] in advice
+    problem = read_problem(BUNDLED / "self.json", language=language)
+    rows = "\n".join("  ".join(row) for row in solve(problem).shown("A"))
+    told = MAPS[language].replace("1", "3")  # which is right
+    (tmp_path / "a.txt").write_text(f"A:\n{rows}\n{told}\n", encoding="utf-8")
+    marking = check(problem, tmp_path / "a.txt", asked=("A", "connections"))
+    assert [line.written is not None for line in marking.lines] == [False, True, False]
+    for text in ("?\n", "-\n"):
+        (tmp_path / "b.txt").write_text(text, encoding="utf-8")
+        with pytest.raises(AttncalcError, match="no step is found") as found:
+            check(problem, tmp_path / "b.txt")
+        said = catalogue(language).each(str(found.value).removeprefix(str(tmp_path)))
+        assert not english(said), said
+
+
+def test_an_unread_sentence_of_the_map_is_shown_as_it_was_written(tmp_path: Path) -> None:
+    problem = read_problem(BUNDLED / "self.json", language="pt")
+    for told in ("Saída 1: mais entrada 1, segunda entrada 2", "Ausgabe 2 beachtet Eingabe 1"):
+        (tmp_path / "a.txt").write_text(f"S = [1 2 3; 4 5 6; 7 8 9]\n{told}\n", encoding="utf-8")
+        unread = [each.text for each in check(problem, tmp_path / "a.txt").answer.unread]
+        assert unread in ([told], [])
+
+
+@pytest.mark.parametrize("names", ["The lines of the map", "S and the lines of the map"])
+def test_where_the_map_may_be_is_translated(names: str) -> None:
+    for language in LANGUAGES:
+        said = catalogue(language).say(f"{names} may be in line 4, which could not be read.")
+        assert not english(said), said

@@ -64,7 +64,7 @@ class Catalogue:
 
     def each(self, text: str) -> str:
         """Return sentences and numbers, between semicolons, in this language."""
-        return "; ".join(
+        return self.said(text, strict=True) or "; ".join(
             self.number(one) if ONE_NUMBER.fullmatch(one) else self.say(one)
             for one in text.split("; ")
         )

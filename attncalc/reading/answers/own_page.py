@@ -211,8 +211,9 @@ def _map_in_english(line: str) -> str:
     word = _OUTPUT_OF.match(line)
     if word is None or len(line) > LONGEST_OF_MAP:
         return line
-    said = _Translated(_LANGUAGE_OF[word[1]]).line(line.rstrip(" \r.。"))
-    return said if _OUTPUT.match(said) else line
+    start = word.start(1)
+    said = _to_english(_LANGUAGE_OF[word[1]], str)(line[start:].rstrip(" \r.。")) or ""
+    return f"{line[:start]}{said}" if said.startswith(_SAYS_OUTPUT) else line
 
 
 class _Translated:
