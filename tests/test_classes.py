@@ -755,14 +755,11 @@ def test_a_set_that_cannot_be_made_is_refused(
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "there"), "there: it already "
          "exists: make the set in a new folder"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--causal"),
-         "--causal: the file of --problems defines the problems of a class: write it into each "
-         "of them"),
+         "--causal: the file of --problems defines the problems of a class: write it there"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--no-tell-apart"),
-         "--no-tell-apart: the file of --problems defines the problems of a class: write it into each "
-         "of them"),
+         "--no-tell-apart: the file of --problems defines the problems of a class: write it there"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--no-scale"),
-         "--no-scale: the file of --problems defines the problems of a class: write it into each "
-         "of them"),
+         "--no-scale: the file of --problems defines the problems of a class: write it there"),
     ],
 )  # fmt: skip
 def test_flags_that_make_no_set_are_refused(
