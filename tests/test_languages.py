@@ -663,3 +663,15 @@ def test_where_the_map_may_be_is_translated(names: str) -> None:
     for language in LANGUAGES:
         said = catalogue(language).say(f"{names} may be in line 4, which could not be read.")
         assert not english(said), said
+
+
+@pytest.mark.parametrize("language", ["zh", "ja"])
+def test_a_decimal_comma_is_refused_in_the_language(language: str, tmp_path: Path) -> None:
+    problem = read_problem(BUNDLED / "self.json", language=language)
+    rows = "| 9,99 | 2.00 |\n| 1.00 | 1.00 |\n| 1.00 | -1.00 |"
+    (tmp_path / "a.md").write_text(f"Q\n\n| 1 | 2 |\n| --- | --- |\n{rows}\n", encoding="utf-8")
+    why = [each for each in check(problem, tmp_path / "a.md").answer.faults if "9,99" in each]
+    assert why == [
+        'Q[1,1]: "9,99" is not a number: write a decimal point, and no thousands separators'
+    ]
+    assert not english(catalogue(language).say(why[0]))
