@@ -755,11 +755,11 @@ def test_a_set_that_cannot_be_made_is_refused(
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "there"), "there: it already "
          "exists: make the set in a new folder"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--causal"),
-         "--causal: the file of --problems defines the problems of a class"),
+         "--causal: the file of --problems defines the problems of a class: write it there"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--no-tell-apart"),
-         "--no-tell-apart: the file of --problems defines the problems of a class"),
+         "--no-tell-apart: the file of --problems defines the problems of a class: write it there"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--no-scale"),
-         "--no-scale: the file of --problems defines the problems of a class"),
+         "--no-scale: the file of --problems defines the problems of a class: write it there"),
     ],
 )  # fmt: skip
 def test_flags_that_make_no_set_are_refused(
@@ -945,3 +945,13 @@ def test_an_interrupted_marking_continues(tmp_path: Path, attncalc: Command) -> 
     assert 0 < before <= there
     rows = table((tmp_path / "marks.csv").read_text())
     assert [row["earned"] for row in rows] == ["8"] * 200
+
+
+@pytest.mark.parametrize(
+    "heading", ["Número", "número de aluno", "Numéro", "Nummer", "番号", "id number"]
+)
+def test_a_column_of_numbers_is_that_of_ids(heading: str, tmp_path: Path) -> None:
+    text = f"name;{heading};email\nAna Sousa;2001;ana@x.org\n"
+    (tmp_path / "class.csv").write_text(text, encoding="utf-8")
+    found = read_roster(tmp_path / "class.csv")
+    assert (found.students[0].id, found.notes) == ("2001", ())

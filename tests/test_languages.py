@@ -5,6 +5,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from random import Random
@@ -42,7 +43,8 @@ from attncalc.writing.live.made import write_page
 from attncalc.writing.live.script import text_of, tokens
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, make_page
-from attncalc.writing.paper.writer import write_paper
+from attncalc.writing.paper.ink import Ink
+from attncalc.writing.paper.writer import _sheet, write_paper
 from attncalc.writing.reports.marking import MARKS, marking_document
 from attncalc.writing.terminal import write_tables
 from attncalc.writing.translated import in_language
@@ -372,6 +374,8 @@ def test_a_question_for_numbas_in_german(attncalc: Command, tmp_path: Path) -> N
     texts = [question["name"], *data["statements"], question["parts"][0]["prompt"]]
     assert not english(TAGS.sub(" ", " ".join(texts)))
     assert data["words"]["correct given your earlier values"].startswith("mit deinen")
+    names = [gap["customName"] for gap in question["parts"][0]["gaps"]]
+    assert names[-2:] == ["2, größtes Gewicht", "2, zweitgrößtes"]
     assert data["comma"]
 
 
@@ -566,3 +570,108 @@ def test_a_lesson_in_german(attncalc: Command, tmp_path: Path) -> None:
     assert "1 falsche Zahl" in run.out
     assert "Zeile 3   V[2,2]   3   2" in run.out
     assert not ENGLISH.search(run.out)
+
+
+def wide_problem(language: str) -> Problem:
+    """Return a problem with captions: heads, rows and names wider than a line, large scores."""
+    draw = Random(1)
+    rows = {"X": 4, "W_Q": 36, "W_K": 36, "W_V": 36}
+    size = {name: 36 if name == "X" else 5 for name in rows}
+    given = {
+        n: [[draw.randint(-9, 9) for _ in range(size[n])] for _ in range(rows[n])] for n in rows
+    }
+    labels = [f"{'W' * 20} {number}" for number in range(4)]
+    return Problem(**given, heads=5, labels=labels, language=language)
+
+
+@pytest.mark.parametrize("language", mostly_slow(LANGUAGES, 1))
+def test_captions_are_translated_in_latex_in_the_terminal_and_on_paper(
+    language: str, tmp_path: Path
+) -> None:
+    """And these pages are read back."""
+    solution = solve(wide_problem(language))
+    page = make_page(solution, Contents(solution.plan, full=True, work=True))
+    tables = "\n".join(text.plain for text in write_tables(page, Screen(80)))
+    latex = write_latex(page)
+    captions = r"(?i)\bhead \d of \d|\b(?:columns?|rows?) \d+ |columns:|is taken off first"
+    assert re.findall(captions, tables + latex) == []
+    for name, text in (("a.txt", tables), ("a.tex", latex)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        marking = check(solution.problem, tmp_path / name)
+        assert marking.score.earned == 10
+        assert len(marking.verdict) == 3  # nothing is unread
+    sheet = _sheet(replace(page, parts=(parts.Field("name", "Ada · code BCDF-GHJK"),)), Ink())
+    assert sheet.name == f"Ada · {catalogue(language).say('code BCDF-GHJK')}"
+
+
+@pytest.mark.slow
+def test_an_exam_of_a_class_has_its_title_and_causes_in_the_language(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "roster.csv").write_text("name\nAda\n")
+    wanted = {"name": "1", "tokens": 3, "language": "fr", "same_digits": False}
+    (tmp_path / "spec.json").write_text(json.dumps({"problems": [wanted]}))
+    run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    assert run.code == 0, run.err
+    text = attncalc("export", "set", "--to", "numbas", "--steps", "Q,A").out
+    exam = json.loads(text.partition("\n")[2])
+    assert exam["name"] == "Attention"
+    assert "(dans S)" in text.encode().decode("unicode_escape")
+    assert "(in S)" not in text
+
+
+MAPS = {
+    "de": "Ausgabe 2 beachtet Eingabe 1",
+    "fr": "sortie 2 : surtout entrée 1",
+    "es": "salida 2 atiende a entrada 1",
+    "pt": "saída 2 presta atenção à entrada 1",
+    "zh": "输出 2 关注输入 1",
+    "ja": "出力 2 → 入力 1",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_sentence_that_is_advised_for_the_map_is_read(language: str, tmp_path: Path) -> None:
+    advice = catalogue(language).say(
+        'it seems to be of the map: write it as "output 2 attends to input 1"'
+    )
+    assert MAPS[language] in advice
+    problem = read_problem(BUNDLED / "self.json", language=language)
+    rows = "\n".join("  ".join(row) for row in solve(problem).shown("A"))
+    told = MAPS[language].replace("1", "3")  # which is right
+    (tmp_path / "a.txt").write_text(f"A:\n{rows}\n{told}\n", encoding="utf-8")
+    marking = check(problem, tmp_path / "a.txt", asked=("A", "connections"))
+    assert [line.written is not None for line in marking.lines] == [False, True, False]
+    for text in ("?\n", "-\n"):
+        (tmp_path / "b.txt").write_text(text, encoding="utf-8")
+        with pytest.raises(AttncalcError, match="no step is found") as found:
+            check(problem, tmp_path / "b.txt")
+        said = catalogue(language).each(str(found.value).removeprefix(str(tmp_path)))
+        assert not english(said), said
+
+
+def test_an_unread_sentence_of_the_map_is_shown_as_it_was_written(tmp_path: Path) -> None:
+    problem = read_problem(BUNDLED / "self.json", language="pt")
+    for told in ("Saída 1: mais entrada 1, segunda entrada 2", "Ausgabe 2 beachtet Eingabe 1"):
+        (tmp_path / "a.txt").write_text(f"S = [1 2 3; 4 5 6; 7 8 9]\n{told}\n", encoding="utf-8")
+        unread = [each.text for each in check(problem, tmp_path / "a.txt").answer.unread]
+        assert unread in ([told], [])
+
+
+@pytest.mark.parametrize("names", ["The lines of the map", "S and the lines of the map"])
+def test_where_the_map_may_be_is_translated(names: str) -> None:
+    for language in LANGUAGES:
+        said = catalogue(language).say(f"{names} may be in line 4, which could not be read.")
+        assert not english(said), said
+
+
+@pytest.mark.parametrize("language", ["zh", "ja"])
+def test_a_decimal_comma_is_refused_in_the_language(language: str, tmp_path: Path) -> None:
+    problem = read_problem(BUNDLED / "self.json", language=language)
+    rows = "| 9,99 | 2.00 |\n| 1.00 | 1.00 |\n| 1.00 | -1.00 |"
+    (tmp_path / "a.md").write_text(f"Q\n\n| 1 | 2 |\n| --- | --- |\n{rows}\n", encoding="utf-8")
+    why = [each for each in check(problem, tmp_path / "a.md").answer.faults if "9,99" in each]
+    assert why == [
+        'Q[1,1]: "9,99" is not a number: write a decimal point, and no thousands separators'
+    ]
+    assert not english(catalogue(language).say(why[0]))

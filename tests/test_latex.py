@@ -280,3 +280,21 @@ def test_a_complete_document_loads_a_font_for_chinese_and_japanese_letters(
         assert ("use XeLaTeX or LuaLaTeX, which loads a font" in run.err) == bool(font)
         own = re.sub(r"\\attncalcletter\{.\}", "", text)
         assert own.isascii(), re.findall(r"[^\x00-\x7f]", own)
+
+
+def test_a_map_is_on_the_page_of_its_sentences() -> None:
+    for tokens, is_together in ((6, True), (24, False)):
+        solution = solve(random_problem(tokens, 2))
+        page = make_page(solution, Contents(solution.steps))
+        text = write_latex(page, standalone=True, picture="map.pdf")
+        found = re.search(r"\\begin\{minipage\}(.*?)\\end\{minipage\}", text, re.DOTALL)
+        assert (found is not None) == is_together
+        assert found is None or ("attends" in found[1] and "map.pdf" in found[1])
+
+
+@pytest.mark.parametrize(("heads", "tokens", "count"), [(2, 3, 2), (4, 3, 3), (2, 20, 1)])
+def test_the_dots_of_several_heads_are_on_one_page(heads: int, tokens: int, count: int) -> None:
+    solution = solve(random_problem(tokens, 4, heads=heads))
+    text = write_latex(make_page(solution, Contents(solution.steps, blank=True)), standalone=True)
+    (together,) = re.findall(r"\\begin\{minipage\}(.*?)\\end\{minipage\}", text, re.DOTALL)
+    assert together.count("{Outputs}") == count

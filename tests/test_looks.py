@@ -1,6 +1,7 @@
 """Size, dark paper, worksheets without answers, and figures for notebooks."""
 
 import io
+import re
 import subprocess
 import sys
 from typing import Any
@@ -32,6 +33,7 @@ from pictures import (
 )
 
 from attncalc import InputError, Problem, solve
+from attncalc.writing.plotting import drawing
 from attncalc.writing.plotting.drawing import draw, draw_blank
 from attncalc.writing.plotting.figure import Caption, LeftOut, Mosaic, Track, figure_of
 from attncalc.writing.plotting.look import KINDS, Look, read_size
@@ -600,3 +602,21 @@ def test_plot_never_loads_pyplot_and_solving_never_loads_matplotlib() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.split() == ["False", "True", "False"]
+
+
+@pytest.mark.parametrize("language", ["de", "pt"])
+def test_the_words_of_a_map_are_in_the_language_of_the_problem(language: str) -> None:
+    given = [[1, 2, 1, 2], [2, 1, 0, 1]]
+    problem = Problem(Q=given, K=given, V=given, heads=2, language=language)
+    for figure in (draw_blank(problem, Look()), draw(problem, solve(problem).heads, Look())):
+        said = " ".join(text.get_text() for text in texts(figure))
+        assert not re.search(r"\b(?:Inputs|Outputs|head|largest|second|shown)\b|\d\.\d", said)
+        words = {"de": ("Eingaben", "Kopf 2"), "pt": ("Entradas", "cabeça 2")}[language]
+        assert all(word in said for word in words)
+
+
+def test_without_a_font_the_words_of_a_map_stay_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "undrawable", "".join)
+    problem = Problem(Q=[[1]], K=[[1]], V=[[1]], language="ja")
+    said = {text.get_text() for text in texts(draw_blank(problem, Look()))}
+    assert {"Inputs (K)", "Outputs"} <= said

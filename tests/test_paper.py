@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,36 @@ def test_a_worksheet_has_no_answers_and_a_line_for_the_name() -> None:
     assert "Name:" in shown
     assert texts(found[-1]).count("Inputs") == 1
     assert "draw a solid line" in texts(found[-1])
+
+
+def small_problem(tokens: int, heads: int, **fields: Any) -> Problem:
+    draw = random.Random(tokens * heads)
+    weights = {n: [[draw.randint(-2, 2) for _ in range(4)] for _ in range(4)] for n in _WEIGHTS}
+    tokens_given = [[draw.randint(-2, 2) for _ in range(4)] for _ in range(tokens)]
+    return Problem(X=tokens_given, heads=heads, **weights, **fields)
+
+
+_WEIGHTS = "W_Q", "W_K", "W_V"
+
+
+@pytest.mark.parametrize("tokens", mostly_slow(range(2, 7), 1))
+def test_a_map_is_on_the_page_of_its_sentences_and_no_last_page_is_nearly_empty(
+    tokens: int,
+) -> None:
+    ink = Ink()
+    for heads, causal, contents in product((1, 2), (False, True), ({}, {"work": True})):
+        problem = small_problem(tokens, heads, causal=causal)
+        pages = pages_of(sheet_of(problem, ink, **contents))
+        for page in pages:
+            told = texts(page)
+            assert told.count("Inputs") == told.count("Output 1: most") == told.count("Solid:")
+        low = min(mark.y for mark in pages[-1] if isinstance(mark, Letters))
+        assert HEIGHT - MARGIN - low > 0.3 * (HEIGHT - 2 * MARGIN)
+
+
+def test_map_and_heatmap_of_six_tokens_are_side_by_side() -> None:
+    (line,) = (x for x in sheet_of(small_problem(6, 1), Ink()).lines if x.shrinks)
+    assert line.box.width <= WIDTH - 2 * MARGIN
 
 
 @pytest.mark.slow

@@ -63,6 +63,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         'scale takes "sqrt_dk", "none" or a number that multiplies the scores: '
         '"nan" is not a number',
     ),
+    *(
+        (
+            {"scale": given},
+            'scale takes "sqrt_dk", "none" or a number that multiplies the scores: '
+            'for true write "sqrt_dk" (divided by √d_k), for false "none"',
+        )
+        for given in (True, False)
+    ),
 ]
 
 

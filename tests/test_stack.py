@@ -60,14 +60,23 @@ def inputs_of(question: ElementTree.Element) -> list[str]:
     return [str(each.findtext("name")) for each in question.findall("input")]
 
 
+def keys_of(question: ElementTree.Element) -> dict[str, str]:
+    """Return the answers of the teacher by the names of the inputs: variables of the question."""
+    variables = question.findtext("questionvariables/text") or ""
+    said = dict(re.findall(r"^(\w+): (.*);$", variables, re.MULTILINE))
+    fields = question.findall("input")
+    return {str(each.findtext("name")): said[str(each.findtext("tans"))] for each in fields}
+
+
 def shown_in(question: ElementTree.Element, problem: Path) -> dict[str, Any]:
     """Return the right answer, by the names of the inputs."""
     solution = solve(read_problem(problem))
     found = {}
     for field in question.findall("input"):
         if field.findtext("type") == "dropdown":
-            options = re.findall(r"\[(\d+),(true|false),", str(field.findtext("tans")))
-            found[str(field.findtext("name"))] = next(int(n) for n, x in options if x == "true")
+            name = str(field.findtext("name"))
+            options = re.findall(r"\[(\d+),(true|false),", keys_of(question)[name])
+            found[name] = next(int(n) for n, x in options if x == "true")
     for step in solution.plan:
         plain = "ans" + "".join(sign for sign in step.name if sign.isalnum())
         shown = solution.shown(step.name)
@@ -199,10 +208,51 @@ def test_lines_of_the_map_earn_what_check_gives(
 def test_the_map_is_a_pair_of_drop_downs_for_each_output(attncalc: Command) -> None:
     question = stack_question(attncalc, str(sample("sentence").path), "--steps", "O,connections")
     text, fields = question.findtext("questiontext/text") or "", question.findall("input")
-    options = [str(each.findtext("tans")) for each in fields if each.findtext("type") == "dropdown"]
+    keys = keys_of(question)
+    options = [
+        keys[str(each.findtext("name"))] for each in fields if each.findtext("type") == "dropdown"
+    ]
     assert options
     assert all("true" in each for each in options)
     for name in inputs_of(question):
         assert text.count(f"[[input:{name}]]") == text.count(f"[[validation:{name}]]") == 1
     for tree in question.findall("prt"):
         assert text.count(f"[[feedback:{tree.findtext('name')}]]") == 1
+
+
+def test_no_value_is_longer_than_a_column_of_stack_stores(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """255 letters, by db/install.xml of the plugin; texts and variables are of any length."""
+    names = [f"word-{n}" for n in range(20)]
+    rows = [[n / 8, -n / 4] for n in range(20)]
+    problem = {"Q": rows, "K": rows, "V": rows, "labels": {"X1": names, "X2": names}}
+    (tmp_path / "in.json").write_text(json.dumps(problem))
+    question = stack_question(attncalc, "in.json", "--steps", "O,connections")
+    assert max(map(len, keys_of(question).values())) > 255
+    short = ("name", "tans", "sans", "testoptions", "truescore", "falsescore", "falseanswernote")
+    values = [each.text or "" for tag in short for each in question.iter(tag)]
+    assert len(values) > 100
+    assert max(map(len, values)) <= 255
+
+
+def test_the_mean_of_a_row_is_no_mean_of_heads(attncalc: Command) -> None:
+    """A layer that begins with a norm is exported, with the mean marked by the key."""
+    question = stack_question(attncalc, str(sample("gpt").path), "--steps", "mu_1,N_1,mu_2,Q")
+    trees = {str(tree.findtext("name")): tree for tree in question.findall("prt")}
+    variables = trees["prtansmu2"].findtext("feedbackvariables/text") or ""
+    assert "attn_own: attn_key;" in variables
+
+
+def test_after_a_mistake_an_exact_row_of_the_key_is_marked_like_the_others(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """The first weights of the key are 1.00 and 0.00; with another K they are not exact."""
+    given = {"Q": [[9, 0], [0, 1]], "K": [[9, 0], [0, 1]], "V": [[-2, 1], [3, 4]]}
+    (tmp_path / "in.json").write_text(json.dumps(given))
+    question = stack_question(attncalc, "in.json", "--steps", "S,A,O")
+    tree = next(each for each in question.findall("prt") if each.findtext("name") == "prtansO")
+    variables = tree.findtext("feedbackvariables/text") or ""
+    rooms = re.findall(r"matrix\(\[([\d.]+),([\d.]+)\],\[([\d.]+),([\d.]+)\]\)", variables)[-1]
+    assert len(set(rooms)) == 1
+    assert float(rooms[0]) > 0.01

@@ -89,7 +89,8 @@ def rooms_after(key: Key, asked: Sequence[str], name: str) -> Matrix:
     """Return how far a step may be from its value by the earlier steps that are asked for.
 
     They are rounded, and the numbers behind them are what the step was computed from; steps between
-    that are not asked for are computed with full precision, or rounded in any way.
+    that are not asked for are computed with full precision, or rounded in any way. All entries have
+    the largest room of the step: one that is exact in the key need not be so after a mistake.
     """
     step, own = key.steps[name], {each: key.shown[each] for each in asked if each in key.shown}
     as_written = Known(key, key.slack, own, {each: Range.at(own[each]) for each in own})
@@ -99,7 +100,7 @@ def rooms_after(key: Key, asked: Sequence[str], name: str) -> Matrix:
     for found in (known.result(step, rule) for rule in known.rules(step)):
         with np.errstate(invalid="ignore"):  # of -inf
             room = np.fmax(room, np.fmax(value - found.low, found.high - value))
-    return room.round(key.problem.decimals + FINER)
+    return np.full_like(room, room.max()).round(key.problem.decimals + FINER)
 
 
 def _nested(found: Any) -> list[Any]:

@@ -59,9 +59,8 @@ def _of_version(key: Key, course: Course, clauses: dict[str, int]) -> Mapping[st
 
 def _numbered(cause: Cause, name: str, key: Key, clauses: dict[str, int]) -> int:
     """Return the number of a clause in the language of the problem."""
-    says = catalogue(key.problem.language).say(cause.says)
-    says = says if cause.step == name else f"{says} (in {cause.step})"
-    return clauses.setdefault(says, len(clauses))
+    says = cause.says if cause.step == name else f"{cause.says} (in {cause.step})"
+    return clauses.setdefault(catalogue(key.problem.language).say(says), len(clauses))
 
 
 def _numbers(made: Range, key: Key, name: str) -> list[list[float]]:

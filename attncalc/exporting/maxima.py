@@ -138,10 +138,11 @@ class _Maxima(MathWriter):
     def call(self, call: Call) -> str:
         if call.function == "softmax":
             return f"attn_softmax({self.write(call.argument)})"
-        if call.function not in ("concat", "mean") or not isinstance(call.argument, Symbol):
+        name = call.argument.name if isinstance(call.argument, Symbol) else ""
+        count = heads_of(self.solution, name) if name in self.steps else 0
+        if call.function not in ("concat", "mean") or not count:  # others are of rows
             raise UnwrittenError
-        count = heads_of(self.solution, call.argument.name)
-        heads = [self._in_head(call.argument.name, head) for head in range(1, count + 1)]
+        heads = [self._in_head(name, head) for head in range(1, count + 1)]
         if call.function == "mean":
             return f"(({' + '.join(heads)})/{count})"
         joined, *others = heads

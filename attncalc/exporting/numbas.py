@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from attncalc.base.errors import InputError
-from attncalc.base.text import in_json, on_a_line
+from attncalc.base.text import distinct_names, in_json, on_a_line
 from attncalc.base.typed import quoted
 from attncalc.equations.operation import UnstatedError
 from attncalc.exporting.causes import mistakes
@@ -231,11 +231,19 @@ def _gap(solution: Solution, course: Course, asked: Grid | Line, at: int) -> Map
     return marking | _matrix(solution, course, asked, at)
 
 
+def _told(solution: Solution, line: Line) -> str:
+    """Return which line of the map is chosen: the head, the output, and the rank."""
+    say = catalogue(solution.problem.language).say
+    outputs = distinct_names(solution.problem.attention_of(solution.all_weights[0].name).queries)
+    which = outputs[line.output], say("second" if line.is_dashed else "largest weight")
+    return on_a_line(", ".join((say(f"head {line.head}"), *which) if line.head else which))
+
+
 def _drop_down(solution: Solution, course: Course, line: Line, at: int) -> dict[str, Any]:
     """Return the gap of a line of the map; its right options have its marks."""
     return {
         "type": "1_n_2",
-        "customName": line.name,
+        "customName": _told(solution, line),
         "marks": _marks_of_a_line(solution, course),
         "displayType": "dropdownlist",
         "shuffleChoices": False,

@@ -61,6 +61,8 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
         _tree_of_lines(key, course, line, lines, places) for line in lines if not line.is_dashed
     ]
     field = template("stack-input.xml")
+    # STACK stores at most 255 letters of an answer: it is a variable, of any length
+    variables = [*_ranges(key, places), *(f"key{name}: {right};" for _, name, right in fields)]
     return plain(
         template("stack-question.xml").format(
             name=escape(on_a_line(name)),
@@ -68,11 +70,8 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
             right=words.say("Right."),
             sign=words.number("1.0")[1],
             grade=_number(course.possible),
-            variables=escape(template("functions.mac") + "\n".join(_ranges(key, places))),
-            inputs="".join(
-                field.format(kind=kind, name=name, key=escape(right))
-                for kind, name, right in fields
-            ),
+            variables=escape("\n".join([template("functions.mac"), *variables])),
+            inputs="".join(field.format(kind=kind, name=name) for kind, name, _ in fields),
             trees="".join(trees),
         )
     )

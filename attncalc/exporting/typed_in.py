@@ -103,7 +103,7 @@ def marked(folder: str, typed: Mapping[str, Any], version: str = "") -> dict[str
         marking = mark(key, answer, course.rules)
     except AttncalcError as error:
         why = str(error).removeprefix("answer.json: ")
-        return {"partial_scores": {}, "score": 0.0, "verdict": [why]}
+        return {"partial_scores": {}, "score": 0.0, "verdict": [say(why)]}
     earned, possible = score(marking)
     return {
         "partial_scores": dict(_scores(marking, key, course)),

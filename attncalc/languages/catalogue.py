@@ -64,7 +64,7 @@ class Catalogue:
 
     def each(self, text: str) -> str:
         """Return sentences and numbers, between semicolons, in this language."""
-        return "; ".join(
+        return self.said(text, strict=True) or "; ".join(
             self.number(one) if ONE_NUMBER.fullmatch(one) else self.say(one)
             for one in text.split("; ")
         )
@@ -178,9 +178,9 @@ def _kind(name: str, words: str) -> str:
         return _NUMBER
     if name in ("step", "entry", "part"):
         return r"\S+?"
-    if name in ("a", "b"):  # formulas
-        return "[^:]+?"
     # the step of a mistake follows its whole sentence
+    if name in ("a", "b"):  # formulas
+        return r"(?:(?! \(in )[^:])+?"
     if name.startswith("t_"):
         return ".+?"
     ends = f"|{re.escape(words)}" if name == "x" and len(words) > SHORT else ""

@@ -22,10 +22,11 @@ HEADINGS: Mapping[str, str] = {
     "last": "last name, surname, family name, nachname, familienname, nom de famille, apellido(s), "
     "sobrenome, apelido, 姓, 姓氏",
     "id": "id, student id, id number, sid, number, student number, matriculation, username, login, "
-    "matriculation number, matrikelnummer, matrikel-nr, id-nummer, anmeldename, benutzername, "
-    "numéro d'étudiant, numéro étudiant, numéro d'identification, nom d'utilisateur, "
-    "número de id, número de identificación, nombre de usuario, matrícula, "
-    "número de identificação, número de estudante, nome de usuário, nome de utilizador, "
+    "matriculation number, matrikelnummer, matrikel-nr, id-nummer, nummer, anmeldename, "
+    "benutzername, numéro, numéro d'étudiant, numéro étudiant, numéro d'identification, "
+    "nom d'utilisateur, número, número de id, número de identificación, nombre de usuario, "
+    "matrícula, número de identificação, número de estudante, número de aluno, "
+    "nome de usuário, nome de utilizador, 番号, "
     "id番号, idナンバー, 学籍番号, 学生番号, ユーザ名, ユーザー名, 学号, 编号, id号, id号码, "
     "用户名",
     "email": "email, mail, email address, e-mail-adresse, adresse de courriel, courriel, "

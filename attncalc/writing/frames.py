@@ -4,7 +4,7 @@ A matrix is drawn as lines of text: nothing can cut a number, a block of columns
 characters, and 200 × 200 entries take no longer than 200 lines.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -72,13 +72,17 @@ def _within_screen(text: Text, screen: Screen, console: Console) -> RenderableTy
 
 
 def framed(
-    cells: list[list[Styled]], places: Sequence[int | None], screen: Screen
+    cells: list[list[Styled]],
+    places: Sequence[int | None],
+    screen: Screen,
+    say: Callable[[str], str] = str,
 ) -> Iterator[Text]:
     """Yield a matrix as one frame, or as one for each block of columns that fits the screen.
 
     cells: the names of the columns, then each row with its name before it.
     places: the columns, from 0; None for omitted ones.
     screen: the target.
+    say: returns a caption in the language of the page.
     """
     lines = _aligned(cells)
     widths = [cell_len(text) for text, _ in lines[0]]
@@ -87,7 +91,7 @@ def framed(
     count = max((place + 1 for place in places if place is not None), default=0)
     for start, stop in blocks:
         if len(blocks) > 1:
-            yield Text(caption("column", places[start:stop], count))
+            yield Text(say(caption("column", places[start:stop], count)))
         yield _framed(lines, start + 1, stop + 1, screen)
 
 

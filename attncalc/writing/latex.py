@@ -57,6 +57,10 @@ _HEAD = (
 )
 DOCUMENT_HEAD = "\n".join([r"\usepackage{amsmath}", r"\begin{document}", *_HEAD])
 _WORK = rf"\small{_SKIPS}\setlength{{\jot}}{{1pt}}"
+MOST_DOTS = 16
+"""Rows of dots, and two for the space of each head, that fit on a page."""
+MOST_BESIDE_A_MAP = 20
+"""Sentences, about a line each, that fit on a page with the map."""
 ROOM_BESIDE = 150.0
 """The least width of the room for work beside a matrix, in points."""
 SMALL = 0.9
@@ -218,22 +222,28 @@ class _Latex(parts.DocumentWriter[str]):
         yield rf"\noindent {'; '.join(map(in_latex, keys))}.\par"
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
-        title = rf"\subsection*{{{in_latex(self.say(connections.title))}}}"
+        lines = [rf"\subsection*{{{in_latex(self.say(connections.title))}}}"]
         if connections.is_blank:  # paper is drawn on
             titles = [f"Head {head}" if head else "" for head, _ in connections.heads]
-            first, *others = (_empty_map(connections, each, self.say) for each in titles)
-            together = "\n".join((title, _said(self.say(RULE_OF_LINES)), first))
-            yield rf"\noindent\begin{{minipage}}{{\linewidth}}{together}\end{{minipage}}\par"
-            yield from others
+            maps = [_empty_map(connections, each, self.say) for each in titles]
+            longest = max(len(connections.inputs), len(connections.outputs))
+            count = max(1, MOST_DOTS // (longest + 2))
+            yield _on_one_page([*lines, _said(self.say(RULE_OF_LINES)), *maps[:count]])
+            yield from maps[count:]
             return
-        yield title
         for _, head, sentences in connections.shown:
             if head:
-                yield rf"\noindent\textbf{{{in_latex(self.say(f'Head {head}'))}}}\par"
-            yield from map(_said, sentences)
-        if self.picture:
-            size = r"width=0.8\linewidth,height=0.7\textheight,keepaspectratio"
-            yield rf"\begin{{center}}\includegraphics[{size}]{{{self.picture}}}\end{{center}}"
+                lines.append(rf"\noindent\textbf{{{in_latex(self.say(f'Head {head}'))}}}\par")
+            lines += map(_said, sentences)
+        if not self.picture:
+            yield from lines
+            return
+        is_short = len(lines) <= MOST_BESIDE_A_MAP
+        height = rf"height={0.5 if is_short else 0.7}\textheight"
+        size = rf"width=0.8\linewidth,{height},keepaspectratio"
+        picture = rf"\includegraphics[{size}]{{{self.picture}}}"
+        lines.append(rf"\begin{{center}}{picture}\end{{center}}")
+        yield from [_on_one_page(lines)] if is_short else lines
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
         score = in_latex(self.say(f"Score: {verdict.score} ({verdict.share})"))
@@ -247,6 +257,11 @@ class _Latex(parts.DocumentWriter[str]):
     def sheet(self, sheet: parts.Sheet) -> Iterator[str]:
         yield from self.heading(capital(sheet.title))
         yield from tabulars(sheet.grid, self.room)
+
+
+def _on_one_page(lines: Iterable[str]) -> str:
+    whole = "\n".join(lines)
+    return rf"\noindent\begin{{minipage}}{{\linewidth}}{whole}\end{{minipage}}\par"
 
 
 def _footnote(section: parts.Section, say: Callable[[str], str]) -> Iterator[str]:

@@ -191,8 +191,9 @@ def matrix_blocks(
     widths = [max(pair) for pair in zip_longest(widths, map(text_width, heads), fillvalue=0.0)]
     most = MOST_EMPTY_ROWS if _EMPTY in texts[0] else MOST_ROWS
     for down, across, said in parts_of(grid, widths, room - beside, COLUMN_GAP, most, say):
+        said = [*map(in_latex, said)]
         if titles and not heads:
-            said.append(f"columns: {'; '.join(titles[across])}")
+            said.append(f"{in_latex(say('columns:'))} {'; '.join(titles[across])}")
         matrix = _bracketed(
             names[down], _headed(heads[across], [row[across] for row in texts[down]])
         )

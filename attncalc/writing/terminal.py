@@ -160,7 +160,12 @@ class _Terminal(parts.DocumentWriter[Text]):
 
     def _matrix(self, grid: parts.Grid, longest: int = LONGEST_COLUMN_NAME) -> Iterator[Text]:
         """Yield a matrix as one table, or as one for each block of columns that fits the screen."""
-        return framed(self._cells(grid, longest), grid.column_places, self.screen)
+        return framed(
+            self._cells(grid, longest),
+            grid.column_places,
+            self.screen,
+            lambda text: self.known(self.say(text)),
+        )
 
     def _cells(self, grid: parts.Grid, longest: int) -> list[list[Styled]]:
         """Return the shown part of a matrix, its columns named above and its rows named before."""

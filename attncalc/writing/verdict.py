@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.base.rounding import fixed
-from attncalc.base.text import LISTED, numbered, of_each, on_a_line
+from attncalc.base.text import LISTED, capital, numbered, of_each, on_a_line
 from attncalc.base.types import Place
 from attncalc.equations.operations.assembling import Concat
 from attncalc.grading.compare import deviation
@@ -383,6 +383,11 @@ def _names(steps: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def _begun(names: str) -> str:
+    """Return names at the beginning of a sentence: words are capitalized, steps are not."""
+    return capital(names) if names.startswith("the ") else names
+
+
 def _counted(marking: Marking, said: Said) -> Iterator[str]:
     """Yield the points of each step, and the parts that do not count."""
     if marking.not_counted:
@@ -424,7 +429,8 @@ def _unanswered(marking: Marking) -> Iterator[str]:
     yield from _not_shown(marking)
     if missing := marking.not_found:
         maybe = _where_unread(marking)
-        yield f"{_names(missing)} may be in {maybe}." if maybe else f"Not found: {_names(missing)}."
+        names = _names(missing)
+        yield f"{_begun(names)} may be in {maybe}." if maybe else f"Not found: {names}."
     for status, words in ((Status.BLANK, "blank"), (Status.UNREADABLE, "not readable as a number")):
         written = (marks for marks in marking.steps if marks.written is not None)
         counts = {marks.step.name: n for marks in written if (n := marks.count(status))}

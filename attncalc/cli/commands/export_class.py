@@ -18,6 +18,7 @@ from attncalc.exporting import gradescope, moodle, numbas, prairielearn, stack
 from attncalc.exporting.rules import course_of
 from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
+from attncalc.languages.catalogue import catalogue
 from attncalc.reading import read_problem
 from attncalc.reading.roster import path_name
 from attncalc.reading.sets import ClassSet, read_set
@@ -104,7 +105,8 @@ def _quiz(note: str, given: ClassSet, versions: Versions) -> Written:
 
 
 def _exam(_: ClassSet, versions: Versions) -> Written:
-    return {Path(): numbas.exam(TITLE, map(numbas.question, versions))}, (numbas.NOTE,)
+    title = catalogue(versions[0][0][0].problem.language).say(TITLE)
+    return {Path(): numbas.exam(title, map(numbas.question, versions))}, (numbas.NOTE,)
 
 
 def _autograders(given: ClassSet, versions: Versions) -> Written:

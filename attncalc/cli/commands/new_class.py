@@ -80,7 +80,8 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
     if flags["out"] is None or target_of("--out", flags["out"]).place is None:
         raise InputError("a set for a class is a folder: choose one, as -o set/")
     for flag in typed(flags, (*READ, *SETTINGS, "again", "words")):
-        raise InputError(f"{flag}: the file of --problems defines the problems of a class")
+        why = "the file of --problems defines the problems of a class: write it there"
+        raise InputError(f"{flag}: {why}")
 
 
 def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from attncalc.base.typed import NotANumber
 from attncalc.problem.attention.rope_scaling import TAKES, read_rope_scaling
 from attncalc.problem.field import (
     CONVENTIONS,
@@ -51,6 +52,8 @@ def read_scale(given: Any) -> str | Fraction:
     for value in (SQRT_DK, NONE):
         if plain(given) == plain(value):
             return value
+    if isinstance(given, bool):  # one way to write a value; in other libraries true differs
+        raise NotANumber(f'for true write "{SQRT_DK}" (divided by √d_k), for false "{NONE}"')
     return number(given)
 
 

@@ -52,7 +52,11 @@ _MARKS = re.compile(r"[●○†]")
 _TEX_NAME = "\\text{"
 _TEX_HEAD = "\\makebox[0pt]{"
 _TEX_CAPTION = "\\parbox{330pt}{\\raggedright "
-_TEX_NAMED = re.compile(r"(?:, )?(?:columns|rows): |\} \\\\\*?", re.IGNORECASE)
+_TEX_NAMED = re.compile(
+    r"(?:, )?(?:columns|rows|Spalten|colonnes|columnas|colunas|列) ?[:：] |\} \\\\\*?",
+    re.IGNORECASE,
+)
+"""Where names of columns begin, in any language, or a caption ends."""
 _SAYS_OUTPUT = "Output "
 _OUTPUT = re.compile(r"(- |\\noindent )?Output ")
 _LANGUAGE_OF = {
@@ -207,8 +211,9 @@ def _map_in_english(line: str) -> str:
     word = _OUTPUT_OF.match(line)
     if word is None or len(line) > LONGEST_OF_MAP:
         return line
-    said = _Translated(_LANGUAGE_OF[word[1]]).line(line.rstrip(" \r.。"))
-    return said if _OUTPUT.match(said) else line
+    start = word.start(1)
+    said = _to_english(_LANGUAGE_OF[word[1]], str)(line[start:].rstrip(" \r.。")) or ""
+    return f"{line[:start]}{said}" if said.startswith(_SAYS_OUTPUT) else line
 
 
 class _Translated:

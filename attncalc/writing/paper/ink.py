@@ -101,6 +101,22 @@ def upright(box: Box, x: float) -> tuple[Mark, ...]:
     return tuple(each._replace(turned=True) for each in letters)
 
 
+def scaled(box: Box, share: float) -> Box:
+    """Return a box at a share of its size."""
+    marks = tuple(_scaled(mark, share) for mark in box.marks)
+    return Box(box.width * share, box.up * share, box.down * share, marks)
+
+
+def _scaled(mark: Mark, share: float) -> Mark:
+    if isinstance(mark, Stroke):
+        xs, ys = (tuple(each * share for each in side) for side in (mark.xs, mark.ys))
+        return mark._replace(xs=xs, ys=ys)
+    if isinstance(mark, Disc):
+        return Disc(mark.x * share, mark.y * share, mark.radius * share)
+    look, width = mark.look._replace(size=mark.look.size * share), mark.width * share
+    return mark._replace(x=mark.x * share, y=mark.y * share, look=look, width=width)
+
+
 def placed(parts: Iterable[tuple[float, float, Box]], width: float | None = None) -> Box:
     """Return boxes at their places, as one."""
     found = list(parts)

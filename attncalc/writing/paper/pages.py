@@ -28,22 +28,33 @@ from attncalc.writing.paper.ink import (
     moved,
     placed,
     properties,
+    scaled,
 )
 
 WIDTH, HEIGHT, MARGIN = 595.3, 841.9, 56.7
 """A4 and its margins, in points."""
 ROOM = WIDTH - 2 * MARGIN
 TALLEST = HEIGHT - 2 * MARGIN
+LEAST_LAST = TALLEST / 3
+"""The height that a last page has, if the page before it can give it something."""
+SMALLEST_PICTURE = 0.75
+"""How small a picture becomes to fit on a page, as a share of its size."""
 _POINTS = 72.0
 _SMALL = Look(8.5, grey=0.35)
 
 
 class Line(NamedTuple):
-    """A line of a page: its box, the space before it, and whether the next stays with it."""
+    """A line of a page.
+
+    space: the space before it.
+    stays: whether the next line stays with it.
+    shrinks: whether it may be smaller, such as a picture.
+    """
 
     box: Box
     space: float = 0.0
     stays: bool = False
+    shrinks: bool = False
 
 
 @dataclass
@@ -77,23 +88,58 @@ def make_pdf(sheets: Sequence[Sheet], ink: Ink, report: Report | None = None) ->
 
 
 def _filled(lines: Sequence[Line]) -> Iterator[list[Mark]]:
-    """Yield the marks of each page: lines that stay together are on one, if it has the room."""
-    page: list[Mark] = []
-    y = 0.0
+    """Yield the marks of each page."""
+    for page in _balanced(_broken(lines)):
+        marks: list[Mark] = []
+        y = HEIGHT - MARGIN + page[0].space if page else 0.0
+        for line in page:
+            y -= line.space + line.box.up
+            marks += [moved(mark, MARGIN, y) for mark in line.box.marks]
+            y -= line.box.down
+        yield marks
+
+
+def _broken(lines: Sequence[Line]) -> list[list[Line]]:
+    """Return the lines of each page: lines that stay together are on one, if it has the room."""
+    pages: list[list[Line]] = [[]]
     for group in _groups(lines):
-        height = sum(line.box.height + line.space for line in group)
-        if page and y + height > TALLEST and (height <= TALLEST or y > TALLEST / 2):
-            yield page
-            page, y = [], 0.0
+        used = _height(pages[-1])
+        group = _fitting(group, TALLEST - used)
+        height = _height(group)
+        if pages[-1] and used + height > TALLEST and (height <= TALLEST or used > TALLEST / 2):
+            pages.append([])
+            group = _fitting(group, TALLEST)
         for line in group:
-            space = line.space if page else 0.0
-            if page and y + space + line.box.height > TALLEST:
-                yield page
-                page, y, space = [], 0.0, 0.0
-            y += space + line.box.up
-            page += [moved(mark, MARGIN, HEIGHT - MARGIN - y) for mark in line.box.marks]
-            y += line.box.down
-    yield page
+            if pages[-1] and _height([*pages[-1], line]) > TALLEST:
+                pages.append([])
+            pages[-1].append(line)
+    return pages
+
+
+def _height(lines: Sequence[Line]) -> float:
+    return sum(line.box.height + line.space for line in lines)
+
+
+def _fitting(group: list[Line], room: float) -> list[Line]:
+    """Return lines, with smaller pictures where they then fit into the room."""
+    missing, pictures = _height(group) - room, sum(x.box.height for x in group if x.shrinks)
+    share = int(1000 * (1 - missing / pictures)) / 1000 if pictures else 1.0
+    if not SMALLEST_PICTURE <= share < 1:
+        return group
+    return [x._replace(box=scaled(x.box, share)) if x.shrinks else x for x in group]
+
+
+def _balanced(pages: list[list[Line]]) -> list[list[Line]]:
+    """Return pages whose last is not nearly empty, if the page before it can give it lines."""
+    if len(pages) < 2:
+        return pages
+    *others, before, last = pages
+    groups = list(_groups(before))
+    while len(groups) > 1 and _height(last) < LEAST_LAST:
+        last = groups.pop() + last
+    before = [line for group in groups for line in group]
+    fits = _height(last) <= TALLEST and _height(before) >= LEAST_LAST
+    return [*others, before, last] if fits else pages
 
 
 def _groups(lines: Iterable[Line]) -> Iterator[list[Line]]:

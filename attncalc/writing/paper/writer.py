@@ -14,9 +14,20 @@ from attncalc.writing.html.qr import qr_code
 from attncalc.writing.latex import KEYS, RULE_OF_LINES
 from attncalc.writing.latex_layout import by_rows
 from attncalc.writing.paper.formulas import Formulas
-from attncalc.writing.paper.ink import PLAIN, SIZE, Box, Ink, Look, beside, blank, placed, rule
+from attncalc.writing.paper.ink import (
+    PLAIN,
+    SIZE,
+    Box,
+    Ink,
+    Look,
+    beside,
+    blank,
+    placed,
+    rule,
+    scaled,
+)
 from attncalc.writing.paper.matrices import Block, matrix_blocks
-from attncalc.writing.paper.pages import ROOM, Line, Sheet, make_pdf
+from attncalc.writing.paper.pages import ROOM, SMALLEST_PICTURE, Line, Sheet, make_pdf
 from attncalc.writing.paper.pictures import picture
 from attncalc.writing.prose import footnote, sentence
 from attncalc.writing.translated import in_language
@@ -73,8 +84,8 @@ def write_paper(documents: Sequence[parts.Document], report: Report | None = Non
 
 
 def _sheet(document: parts.Document, ink: Ink) -> Sheet:
-    names = [each.text for each in document.parts if isinstance(each, parts.Field) and each.text]
     shown = in_language(document)
+    names = [each.text for each in shown.parts if isinstance(each, parts.Field) and each.text]
     return Sheet(
         shown.title, ", ".join(names), list(_Paper(ink, document.language).document(shown))
     )
@@ -230,12 +241,16 @@ class _Paper(parts.DocumentWriter[Line]):
         if connections.is_blank:
             yield from _stay(self._said(sentence(self.say(RULE_OF_LINES))), to_next=True)
         for place, number, told in connections.shown:
-            if number:
-                yield from self._said(self.say(f"Head {number}"), Look(bold=True), stays=True)
-            if not connections.is_blank:
-                yield from self.listed(told)
             panel = Panel(connections, place, number, "", tuple(told), self.say)
-            yield from self._pictures(panel)
+            yield from _stay(self._head(panel))
+
+    def _head(self, panel: Panel) -> Iterator[Line]:
+        """Yield the sentences and the pictures of a head."""
+        if panel.number:
+            yield from self._said(self.say(f"Head {panel.number}"), Look(bold=True))
+        if not panel.connections.is_blank:
+            yield from self.listed(panel.told)
+        yield from self._pictures(panel)
 
     def _pictures(self, panel: Panel) -> Iterator[Line]:
         """Yield the map of a head, and its heatmap beside it or below."""
@@ -248,8 +263,9 @@ class _Paper(parts.DocumentWriter[Line]):
         drawn += [] if connections.is_blank else [heatmap_of(panel)]
         boxes = [picture(svg, self.ink, ROOM, TALLEST_PICTURE) for svg in drawn]
         row = placed(_hung(boxes))
-        whole = [row] if row.width <= ROOM else boxes
-        yield from (Line(box, 8.0) for box in whole)
+        share = min(1.0, ROOM / row.width)
+        whole = [scaled(row, share)] if share >= SMALLEST_PICTURE else boxes
+        yield from (Line(box, 8.0, shrinks=True) for box in whole)
         if not connections.is_blank:
             said = "Solid: the largest weight of an output; dashed: the second."
             yield from self._said(self.say(said), SMALL)

@@ -1,6 +1,7 @@
 """Which panels a picture of a problem has: the maps of its heads, their heatmaps, or both."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from attncalc.base.rounding import fixed
 from attncalc.base.text import harmless
 from attncalc.base.types import Matrix
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
 from attncalc.problem.step import Step
@@ -17,7 +19,13 @@ from attncalc.solving.solution import Head, Solution
 from attncalc.writing.plotting import figure, heatmap, patches
 from attncalc.writing.plotting import map as maps
 from attncalc.writing.plotting.look import Look
-from attncalc.writing.plotting.style import TEXT_SIZE, Palette, house_style, palette_of
+from attncalc.writing.plotting.style import (
+    TEXT_SIZE,
+    Palette,
+    house_style,
+    palette_of,
+    undrawable,
+)
 
 MOST_IN_A_ROW = 4
 """Heads."""
@@ -33,6 +41,8 @@ HEAD_GAP = 9.0
 """Points below the name of a head."""
 FRAMED = (maps.MOST, maps.SECOND)
 """The ranks of patches that have a frame."""
+WORDS = ("Inputs", "Outputs", "head 1", "largest weight", "second", "others")
+"""The words of a map."""
 LEGEND_WIDTH = 1.8
 """Inches of an entry of a legend."""
 FULL_FROM = 0.5
@@ -83,11 +93,12 @@ def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFig
 def draw_blank(problem: Problem, look: Look) -> figure.HouseFigure:
     """Draw the dots and the names of the map, and no line: a worksheet to draw the map on."""
     attention = problem.attentions[0]
-    columns, palette = maps.columns_of(attention), palette_of(look)
+    say = _words(problem)
+    columns, palette = maps.columns_of(attention, say), palette_of(look)
 
     def panel(number: int, axes: Axes, room: figure.Room) -> None:
         maps.draw_columns(axes, columns, room=room, palette=palette)
-        _named(axes, number, palette)
+        _named(axes, number, palette, say)
 
     with house_style(texts_of(problem)):
         most = min(attention.n_heads, MOST_HEADS)
@@ -101,7 +112,7 @@ def draw_blank(problem: Problem, look: Look) -> figure.HouseFigure:
 
 def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, ...]:
     """Draw the map of a head, or its heatmap, on an axes; return notes about it."""
-    palette, scale = palette_of(look), scale_of([head])
+    palette, scale = _palette(problem, look), scale_of([head])
     with house_style(texts_of(problem)):
         if look.has_heatmap:
             (cells,) = _cells(problem, [head], look)
@@ -128,11 +139,25 @@ def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, 
 def texts_of(problem: Problem) -> tuple[str, ...]:
     """Return all texts from outside that a picture shows."""
     names = (name for each in problem.attentions for name in (*each.keys, *each.queries))
-    return tuple(map(harmless, (heading(problem), *names)))
+    say = catalogue(problem.language).say
+    return tuple(map(harmless, (say(heading(problem)), *map(_words(problem), WORDS), *names)))
+
+
+def _words(problem: Problem) -> Callable[[str], str]:
+    """Return what translates the words of a map; they stay English without a font for them."""
+    say = catalogue(problem.language).say
+    return str if undrawable([*map(say, WORDS)]) else say
+
+
+def _palette(problem: Problem, look: Look) -> Palette:
+    """Return the colors of a map, with the names of its lines in the language of the problem."""
+    palette, say = palette_of(look), _words(problem)
+    most, second, others = (replace(each, label=say(each.label)) for each in palette.ranks)
+    return replace(palette, ranks=(most, second, others))
 
 
 def _columns(problem: Problem, head: Head) -> maps.Columns:
-    return maps.columns_of(head.attention or problem)
+    return maps.columns_of(head.attention or problem, _words(problem))
 
 
 def scale_of(heads: Sequence[Head]) -> heatmap.Scale:
@@ -156,11 +181,12 @@ def _maps(
     problem: Problem, heads: Sequence[Head], chosen: Sequence[maps.DrawnLines], look: Look
 ) -> figure.Mosaic:
     """Return the maps of all heads, four in a row, with a legend below."""
-    columns, palette, ranks = _columns(problem, heads[0]), palette_of(look), maps.ranks_of(chosen)
+    columns, palette = _columns(problem, heads[0]), _palette(problem, look)
+    ranks, say = maps.ranks_of(chosen), _words(problem)
     reach = _reach(scale_of(heads), look)
 
     def panel(head: Head, lines: maps.DrawnLines, axes: Axes, room: figure.Room) -> figure.LeftOut:
-        _named(axes, head.number, palette)
+        _named(axes, head.number, palette, say)
         return maps.draw_map(axes, columns, lines, room=room, palette=palette, reach=reach)
 
     tracks = _tracks(maps.natural_room(columns, chosen), maps.least_width(columns))
@@ -273,15 +299,17 @@ def _tracks(room: figure.Room, least: float) -> tuple[figure.Track, figure.Track
     return figure.Track(width, min(least, width)), figure.Track(height, min(LEAST_SIDE, height))
 
 
-def _named(axes: Axes, number: int, palette: Palette) -> None:
+def _named(axes: Axes, number: int, palette: Palette, say: Callable[[str], str] = str) -> None:
     """Write above a panel which head it shows, where there are several."""
     if number:
-        axes.set_title(f"head {number}", pad=HEAD_GAP, size=TEXT_SIZE, color=palette.strong)
+        title = say(f"head {number}")
+        axes.set_title(title, pad=HEAD_GAP, size=TEXT_SIZE, color=palette.strong)
 
 
 def _caption(problem: Problem) -> figure.Caption:
-    footnote = " · ".join(conventions(problem))
-    return figure.Caption(harmless(heading(problem)), footnote, texts_of(problem))
+    say = _words(problem)
+    footnote = " · ".join(map(say, conventions(problem)))
+    return figure.Caption(harmless(say(heading(problem))), footnote, texts_of(problem))
 
 
 def _reach(scale: heatmap.Scale, look: Look) -> float | None:
@@ -292,7 +320,9 @@ def _reach(scale: heatmap.Scale, look: Look) -> float | None:
 def _chosen(problem: Problem, heads: Sequence[Head], look: Look) -> list[maps.DrawnLines]:
     most = MOST_LINES // len(heads)
     wishes = {"every_line": look.every_line, "values": look.values}
-    return [maps.lines_of(head, problem.decimals, most_lines=most, **wishes) for head in heads]
+    found = (maps.lines_of(head, problem.decimals, most_lines=most, **wishes) for head in heads)
+    number = catalogue(problem.language).number
+    return [replace(lines, texts=tuple(map(number, lines.texts))) for lines in found]
 
 
 def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[heatmap.Cells]:

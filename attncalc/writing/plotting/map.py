@@ -5,7 +5,7 @@ an axes is one row; across, inputs are at 0 and outputs at 1.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -185,12 +185,12 @@ class Columns:
         return np.arange(float(len(names))) + (self.rows - len(names)) / 2
 
 
-def columns_of(attention: Attention) -> Columns:
-    """Return the columns of an attention's map."""
+def columns_of(attention: Attention, say: Callable[[str], str] = str) -> Columns:
+    """Return the columns of an attention's map, with headings in a language."""
     is_alone = attention.kind == "self" or attention.start
-    inputs = "Inputs" if is_alone else f"Inputs ({attention.key_source})"
+    inputs = say("Inputs") if is_alone else f"{say('Inputs')} ({attention.key_source})"
     names = drawn_names(attention.keys), drawn_names(attention.queries)
-    return Columns(*names, (inputs, "Outputs"))
+    return Columns(*names, (inputs, say("Outputs")))
 
 
 def natural_pitch(rows: int) -> float:
