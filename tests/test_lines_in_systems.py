@@ -15,6 +15,7 @@ from conftest import Command
 from test_numbas import NODE, NUMBAS
 
 from attncalc import Problem, new, solve
+from attncalc.base.text import distinct_names
 from attncalc.exporting.typed_in import correct_answers, marked
 from attncalc.problem.samples import sample
 from attncalc.problem.serialising import in_json
@@ -144,13 +145,24 @@ def test_numbas_marks_the_lines(attncalc: Command, tmp_path: Path, name: str, co
     problem = PROBLEMS[name]
     text = exported(attncalc, tmp_path, problem, "numbas").read_text("utf-8")
     given = answers(problem, count)
-    word = "Kopf" if problem.language == "de" else "head"
-    written = []
+    word, most, second = (
+        ("Kopf", "größtes Gewicht", "zweitgrößtes")
+        if problem.language == "de"
+        else ("head", "largest weight", "second")
+    )
+    outputs = distinct_names(problem.attention_of("A").queries)
+    written, lines_of = [], dict[str, str]()
+    for h, head in enumerate(given[0][1], 1):
+        for i in range(len(head)):
+            for kind, rank in (("most", most), ("second", second)):
+                field = f"map{f'_h{h}' if len(given[0][1]) > 1 else ''}_{i + 1}_{kind}"
+                said = f"{outputs[i]}, {rank}"
+                lines_of[field] = f"{word} {h}, {said}" if len(given[0][1]) > 1 else said
     for typed, chosen in given:
         none = len(typed[0][0])
         matrices = {f"A, {word} {h}": m for h, m in enumerate(typed, 1)}
         matrices = matrices if len(typed) > 1 else {"A": typed[0]}
-        lines = {k: none if v < 0 else v for k, v in named(chosen).items()}
+        lines = {lines_of[k]: none if v < 0 else v for k, v in named(chosen).items()}
         written.append(matrices | lines)
     program = Path(__file__).with_name("numbas.mjs" if NUMBAS else "numbas_plain.mjs")
     done = subprocess.run(
@@ -160,7 +172,7 @@ def test_numbas_marks_the_lines(attncalc: Command, tmp_path: Path, name: str, co
     )  # fmt: skip
     told = json.loads(done.stdout)
     for (typed, chosen), scores in zip(given, told["scores"], strict=True):
-        share = sum(each for part, each in scores.items() if part.startswith("map"))
+        share = sum(each for part, each in scores.items() if part in lines_of.values())
         assert share == pytest.approx(expected(problem, typed, chosen), abs=1e-4), (typed, chosen)
 
 
