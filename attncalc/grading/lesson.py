@@ -58,6 +58,8 @@ MOST_ENTRIES = 20_000
 """The largest number of entries of an example for which other conventions are tried."""
 MOST_DIVIDED = 10_000
 """The largest number whose root may divide scores."""
+NEAR_ROOT = 0.02
+"""The largest relative error of a divisor's square by rounded weights; base 2 is no √2."""
 ALIKE, MOST_ALIKE = 0.0151, 0.5
 """The largest difference for a number to identify a row, and the share of numbers that must."""
 LIKE_A_FLOAT, NEAR = 6, 1e-5
@@ -324,8 +326,8 @@ def _scales(matrices: Mapping[str, WrittenMatrix]) -> Iterator[Variant]:
                 )
             ratios = (before / after) ** 2
         ratios = ratios[np.isfinite(ratios) & (ratios > 1) & (ratios < MOST_DIVIDED)]
-        if ratios.size:
-            root = round(float(np.median(ratios)))
+        root = round(float(np.median(ratios))) if ratios.size else 0
+        if root and (name != "A" or abs(np.median(ratios) - root) < NEAR_ROOT * root):
             factor = str(Fraction(1) / Fraction(repr(root**0.5)))
             yield {"scale": (factor, f"the scores are divided by √{root}")}
 

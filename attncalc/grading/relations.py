@@ -15,17 +15,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.base.text import has_run
 from attncalc.base.types import Matrix
 from attncalc.equations.intervals import Interval, ends_of, share, softmax
 from attncalc.grading.lesson_rows import Printed, columns_of
 from attncalc.problem.attention.declared import MOST_DECIMALS
-from attncalc.reading.lesson import texts_of_numbers
+from attncalc.reading.lesson import numbers_of, texts_of_numbers
 from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.numerals import read_entry
 
 MOST_MATRICES, MOST_ENTRIES = 80, 2_000
 """The most matrices of a lesson that are compared, and the most entries of one."""
+MOST_LINES = 12
+"""The most lines from a row of a matrix to the next."""
 FEWEST = 3
 """The fewest entries of a matrix in which one can be wrong."""
 LARGEST = 12.0
@@ -43,32 +46,30 @@ _DECIMAL = re.compile(r"[-+]?\d{0,9}\.\d{1,15}")
 
 
 class Shown(NamedTuple):
-    """A matrix of a text: its lines, its entries as typed, their values and half their last unit.
+    """A matrix of a text: its entries as typed and their lines, their values and half last units.
 
     A column of a text is a row here.
     """
 
-    line: int
-    last: int
     texts: Sequence[Sequence[str]]
+    lines: Sequence[Sequence[int]]
     values: Matrix
     half: Matrix
     is_column: bool = False
 
     @property
-    def range(self) -> Interval:
+    def interval(self) -> Interval:
         """The range of the true values."""
         return Interval(self.values - self.half, self.values + self.half)
+
+    @property
+    def spread(self) -> range:
+        """The lines that it is on."""
+        return range(self.lines[0][0], self.lines[-1][-1] + 1)
 
     def text(self, place: Sequence[int]) -> str:
         """Return an entry as typed, with a decimal point."""
         return self.texts[place[0]][place[1]].replace(COMMA, ".")
-
-    def line_of(self, place: Sequence[int]) -> int:
-        """Return the line of an entry: that of its row, if each row has a line of its own."""
-        extra = self.last - self.line + 1 - len(self.texts)
-        below = place[1] if self.is_column else place[0] + (extra > 0) if extra >= 0 else 0
-        return self.line + below
 
 
 class Relation(NamedTuple):
@@ -81,20 +82,19 @@ class Relation(NamedTuple):
     @property
     def made(self) -> Interval:
         """The values that it would have."""
-        return self.make(*(each.range for each in self.of))
+        return self.make(*(each.interval for each in self.of))
 
 
 class Unlike(NamedTuple):
-    """A wrong entry of a matrix that otherwise follows from those on other lines.
+    """A wrong entry of a matrix that otherwise follows from others.
 
-    line: its line; `first` and `last` are those of its matrix.
+    line: its line; `of` has the first lines of the others, and `around` all lines of all.
     """
 
     line: int
-    first: int
-    last: int
     says: str
-    lines: tuple[int, ...]
+    of: tuple[int, ...]
+    around: frozenset[int]
     found: str
     right: str
 
@@ -129,7 +129,7 @@ def related(lines: Sequence[str]) -> Related:
         elif not _is_used(each, repaired, known[:-1], every[place + 1 :]):
             own = [_wrong(each, at, relation, right) for at in np.argwhere(wrong).tolist()]
             said += own
-            known += [repaired] * any(one.first == each.line for one in own)
+            known += [repaired] * any(one.line in each.spread for one in own)
     return Related(tuple(said), tuple(explained))
 
 
@@ -138,9 +138,10 @@ def _wrong(each: Shown, place: list[int], relation: Relation, right: Matrix) -> 
     count = len(each.text(place).partition(".")[2])
     meant = each, f"{right[tuple(place)]:.{count}f}"
     one, text = _misprint_before(each, relation, place) or meant
-    lines = tuple(dict.fromkeys(other.line for other in relation.of))
-    found = one.text(place)
-    return Unlike(one.line_of(place), one.line, one.last, relation.says, lines, found, text)
+    of = tuple(dict.fromkeys(other.spread[0] for other in relation.of))
+    around = frozenset(line for other in (each, *relation.of) for line in other.spread)
+    line = one.lines[place[0]][place[1]]
+    return Unlike(line, relation.says, of, around, one.text(place), text)
 
 
 def _misprint_before(each: Shown, relation: Relation, place: list[int]) -> tuple[Shown, str] | None:
@@ -186,7 +187,12 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
     bracketed = {*map(id, document.grids.values())}
     tables = [each.grid for each in blocks if each.grid and id(each.grid) not in bracketed]
     grids = [*document.grids.values(), *tables]
-    found = [_matrix(head, grid.line, grid.last) for grid in grids for head in grid.heads]
+    found = [
+        _matrix(head, _lines_of(head, lines, grid.line))
+        for grid in grids
+        for head in grid.heads
+        if len({*map(len, head)}) == 1
+    ]
     inside = {n for each in document.grids.values() for n in range(each.line, each.last + 1)}
     numbers = [
         Printed(n, text, float(text), signs)
@@ -196,21 +202,32 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
     ]
     for column in columns_of(numbers):
         for own in (column, column[:-1]):  # the last may be their sum
-            made = _matrix([[each.text for each in own]], column[0].line, column[-1].line)
             is_column = len({each.line for each in own}) == len(own)
+            made = _matrix([[each.text for each in own]], [[each.line for each in own]])
             found.append(made._replace(is_column=True) if made and is_column else None)
-    return sorted(filter(None, found), key=lambda each: each.last)[:MOST_MATRICES]
+    return sorted(filter(None, found), key=lambda each: each.spread[-1])[:MOST_MATRICES]
 
 
-def _matrix(rows: Sequence[Sequence[str]], line: int, last: int) -> Shown | None:
-    """Return a matrix of texts; None if an entry is no number."""
-    if len({*map(len, rows)}) != 1 or not FEWEST <= len(rows) * len(rows[0]) <= MOST_ENTRIES:
+def _lines_of(rows: Sequence[Sequence[str]], lines: Sequence[str], start: int) -> list[list[int]]:
+    """Return the line of each entry: the next one with the numbers of its row, if there is one."""
+    found, at = [], start
+    for row in rows:
+        wanted = [number for text in row for number in numbers_of(text)]
+        below = range(at, min(at + MOST_LINES, len(lines)) + 1)
+        at = next((n for n in below if has_run(numbers_of(lines[n - 1]), wanted)), at)
+        found.append([at] * len(row))
+    return found
+
+
+def _matrix(rows: Sequence[Sequence[str]], lines: Sequence[Sequence[int]]) -> Shown | None:
+    """Return a matrix of texts; None if an entry is no number, or it has too few or too many."""
+    if not FEWEST <= sum(map(len, rows)) <= MOST_ENTRIES:
         return None
     entries = [[read_entry(text) for text in row] for row in rows]
     values = np.array([[each.value for each in row] for row in entries], float)
     counts = np.array([[each.decimals for each in row] for row in entries])
     half = np.where((counts > 0) & (counts <= MOST_DECIMALS), 0.5 * 10.0**-counts, 0)
-    return None if np.isnan(values).any() else Shown(line, last, rows, values, half)
+    return None if np.isnan(values).any() else Shown(rows, lines, values, half)
 
 
 def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
@@ -260,7 +277,9 @@ def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iter
         )
         for says, make, fits in kinds if len(each.values) in (1, rows) else ():
             if fits:
-                every = make(one.range, _stacked(group))  # (matrices of the group, rows, columns)
+                every = make(
+                    one.interval, _stacked(group)
+                )  # (matrices of the group, rows, columns)
                 near = _agrees(each, every).reshape(len(group), -1, each.values.size).sum(axis=-1)
                 is_near = (near >= _least(each.values.size)).any(axis=-1)
                 for other in compress(group, is_near):
@@ -269,7 +288,7 @@ def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iter
 
 
 def _stacked(group: Sequence[Shown]) -> Interval:
-    ends = zip(*(ends_of(each.range) for each in group), strict=True)
+    ends = zip(*(ends_of(each.interval) for each in group), strict=True)
     return Interval(*map(np.stack, ends))
 
 

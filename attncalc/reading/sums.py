@@ -36,7 +36,7 @@ _TEX = (
     (re.compile(r"\\(?:cdot|times|odot)(?![A-Za-z])|(?<=[\d)\]]) ?[x×∗⋅✕•] ?(?=[-\d(\[.])"), "·"),
     (re.compile(r"\\q?quad(?![A-Za-z])"), ";"),
     (re.compile(r"\\[dtc]?frac(?![A-Za-z])"), " frac "),
-    (re.compile(r"\\(?=(?:sqrt|exp|softmax|tanh|sin|cos)(?![A-Za-z]))"), " "),
+    (re.compile(r"\\(?=(?:sqrt|exp|softmax|tanh)(?![A-Za-z]))"), " "),
     (re.compile(r"\^\s?\{?\s?(?:\\(?:top|intercal|mathsf\{T\}|dagger)|[T⊤])\s?\}?(?![A-Za-z])|⊤"),
      "ᵀ"),
     (re.compile(r"\{ ?([\d.]{1,60}) ?\} ?ᵀ"), r"\1"),  # a dagger: a number that is nearly 0
@@ -72,11 +72,11 @@ _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
 _ANY = re.compile(r"[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?!\.?\w)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NAMED: dict[str, Callable[[Any], Any]] = {
-    **{"exp": np.exp, "sqrt": np.sqrt, "√": np.sqrt, "tanh": np.tanh, "sin": np.sin, "cos": np.cos},
+    **{"exp": np.exp, "sqrt": np.sqrt, "√": np.sqrt, "tanh": np.tanh},
     "relu": lambda x: np.maximum(x, 0),
     "softmax": lambda scores: rows.softmax(np.asarray(scores, dtype=np.float64)),
 }
-_CALLED = "tan log ln max min sum mean avg norm sigmoid concat det rank"
+_CALLED = "sin cos tan log ln max min sum mean avg norm sigmoid concat det rank"
 _SPOKEN = "frac minus plus times over by half twice of mod"
 _NO_WORDS = frozenset({*_CALLED.split(), *_SPOKEN.split(), *_NAMED})
 """Words that make what follows them a part of more arithmetic."""
@@ -402,6 +402,8 @@ def _is_apart(tokens: list[_Token], i: int, text: str) -> bool:
         return not i
     last = tokens[i - 1]
     is_spaced = text[last.end : last.end + 1] == " " or text[first.start - 1] == " "
+    if last.kind == "name" and first.text in "([" and last.end == first.start:
+        return False  # an index, scores[0][2], or the argument of a function
     if last.kind == "name":
         return bool(_WORD.fullmatch(last.text)) and last.text.lower() not in _NO_WORDS
     if last.text == "-":

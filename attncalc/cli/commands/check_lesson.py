@@ -103,7 +103,8 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
 
     sums, known = [*sums_in(lesson.arithmetic)], related(lesson.with_points)
     made = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
-    made += [(each.line, each.last, {*each.values.ravel().tolist()}) for each in known.made]
+    spans = ((each.spread, each.values.ravel().tolist()) for each in known.made)
+    made += [(span[0], span[-1], {*values}) for span, values in spans]
     for part in lesson.parts():
         for example in part.examples():
             for each in _by_own_results([*_of_example(part, example, said, seen)], made):
@@ -128,11 +129,11 @@ Placed = tuple[Finding, int, int]
 def _of_relations(
     lesson: Lesson, found: Sequence[Finding], wrong: Sequence[Unlike]
 ) -> Iterator[Placed]:
-    """Yield the wrong entries of matrices that follow from others, but for those of results."""
-    told = [each.line for each in found if each.kind == WRONG]
+    """Yield the wrong entries of matrices that follow from others, if results have none there."""
+    told = {each.line for each in found if each.kind == WRONG}
     for one in wrong:
-        if not any(lesson.line(n) in told for n in range(one.first, one.last + 1)):
-            what = f"{one.says} {of_each([*map(lesson.where, one.lines)])}"
+        if told.isdisjoint(map(lesson.line, one.around)):
+            what = f"{one.says} {of_each([*map(lesson.where, one.of)])}"
             why = "its other entries agree"
             yield Finding(WRONG, what, (), one.found, one.right, (), why), one.line, one.line
 
