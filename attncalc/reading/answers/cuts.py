@@ -209,8 +209,8 @@ def cuts(
         return []
     values = np.array([each.value for each in numbers])
     agree = near(values[:, np.newaxis, np.newaxis], key[np.newaxis])
-    is_there = agree[free].any(axis=0)
-    if is_there.sum() < least * (np.isfinite(key) | is_there).sum():
+    is_there, is_seen = agree[free].any(axis=0), _is_seen(key)
+    if is_there.sum() < least * (is_seen | is_there).sum():
         return []
     is_operand = np.array([each.is_operand for each in numbers], bool)
     is_result = np.array([each.is_result for each in numbers], bool)
@@ -232,8 +232,8 @@ def cuts(
         seen.add(run.tobytes())
         for way in ("", ", columns as rows") if turned else ("",):
             own = agree[run].swapaxes(1, 2) if way else agree[run]
-            is_seen = np.isfinite(key.T if way else key)
-            for rows, stride in _arrangements(own, is_seen, strides, least):
+            seen_there = is_seen.T if way else is_seen
+            for rows, stride in _arrangements(own, seen_there, strides, least):
                 places = np.where(rows >= 0, run[rows], -1)
                 places = places.T if way else places
                 if not free[places[places >= 0]].all():
@@ -241,6 +241,14 @@ def cuts(
                 agreeing = near(values[places], key) & (places >= 0)
                 found.append(Cut(places.tolist(), agreeing, layout + way, stride))
     return found
+
+
+def _is_seen(key: Matrix) -> Matrix:
+    """Return which entries are not masked: scores of -inf, and weights of 0 above the diagonal."""
+    above = np.triu(np.ones(key.shape, bool), 1)
+    are_weights = np.all(key >= 0) and np.allclose(key.sum(axis=-1), 1)
+    seen: Matrix = np.isfinite(key) & ~(above & bool(are_weights and not key[above].any()))
+    return seen
 
 
 def _arrangements(

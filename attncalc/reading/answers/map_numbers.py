@@ -72,6 +72,7 @@ OF_ALL = re.compile(
 )
 _ITSELF = re.compile("自分自身|自身|自己|自分")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
+_STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
 _EMPHASIS = re.compile(r"(\*{1,2})(\w[^*\n]{0,60})\1(?!\w)")
 _LARGEST = re.compile(
     r"\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|sort|topk|order)\b", re.IGNORECASE
@@ -141,12 +142,12 @@ def map_by_weights(
 
 
 def plain(text: str) -> str:
-    """Return a text without quotation marks and emphasis, in one form of its letters.
+    """Return a text without quotation marks, emphasis and struck words, in one form of its letters.
 
     Tabs become bars.
     """
     clean = unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
-    clean = _EMPHASIS.sub(r"\2", clean)
+    clean = _EMPHASIS.sub(r"\2", _STRUCK.sub(" ", clean))
     return clean.replace("\t", " | ")
 
 

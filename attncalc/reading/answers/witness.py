@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from functools import cache
-from itertools import groupby, pairwise
+from functools import cache, partial
+from itertools import chain, groupby, pairwise
 
 import numpy as np
 
@@ -76,6 +76,7 @@ _DRAWN = re.compile(r"^\s{0,200}/(?=\s)|(?<=\s\s)/(?=\s)|(?<=\s)/(?=\s{2}|$)", r
 """A slash that is part of a tall bracket."""
 _RELATIONS = re.compile(r"[=≈→:]|->")
 _RELATION = re.compile(r"[=≈→]")
+_OF_WORK = re.compile(r"[=≈·×*+^]")
 _BESIDE = re.compile(r"\s{2,}|[|\t]")
 """What separates names side by side."""
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -129,7 +130,9 @@ def witnessed(
         witness.without_prose(matrices)
         missing = {n: key for n, key in expected.steps.items() if n not in matrices}
         witness.list_announced(missing)
-    _list_work_like(found, missing, beside)
+    known = {*chain(*(each.values.ravel().tolist() for each in matrices.values()))}
+    with_commas = partial(_BETWEEN_DIGITS.sub, COMMA) if COMMA in text else str
+    _list_work_like(found, missing, known, beside, with_commas)
     return {n: _as_heads(each, keys.get(n)) for n, each in matrices.items()}
 
 
@@ -195,24 +198,39 @@ def _holds(key: Matrix, said: list[float]) -> bool:
     return len(said) > 1 and all((abs(key - value) <= NEAR).any() for value in said)
 
 
-def _list_work_like(found: Collected, missing: Mapping[str, Matrix], beside: StepNamed) -> None:
-    """List work and prose that may contain an unread step: as many numbers, its rows, its name."""
+def _list_work_like(
+    found: Collected,
+    missing: Mapping[str, Matrix],
+    known: Container[float],
+    beside: StepNamed,
+    with_commas: Callable[[str], str],
+) -> None:
+    """List work and prose that may contain an unread step: as many numbers, its rows, its name.
+
+    known: the numbers of the steps that were read.
+    with_commas: marks decimal commas.
+    """
     read = {line for e in found.taken if e.what for line in e.lines}
-    for each in [each for each in found.taken if not each.what and each.line not in read]:
-        name = ""
-        if each.how in LIKE_WORK and "[" in each.text and not _RELATION.search(each.text):
-            count = len(numbers_of(each.text))
-            name = next((n for n, key in missing.items() if key.size == count), "")
+    for each in [*found.taken]:
+        name, numbers = "", numbers_of(with_commas(each.text))
+        decimals = [number.value for number in numbers if number.entry.decimals]
+        said = [value for value in decimals if value not in known]
+        held = next((n for n, key in missing.items() if _holds(key, said)), "")
+        if each.what or each.line in read:
+            is_told = held and each.line == each.last and not _OF_WORK.search(each.text)
+            is_prose = each.what != "map" and len(_WORD.findall(each.text)) >= FEW
+            name = held if is_told and is_prose else ""
+        elif each.how in LIKE_WORK and "[" in each.text and not _RELATION.search(each.text):
+            name = next((n for n, key in missing.items() if key.size == len(numbers)), "")
         elif each.how == PROSE:
             widths = {len(numbers_of(row)) for row in _ROWS.findall(each.text)}
-            said = [n.value for n in numbers_of(each.text) if n.entry.decimals]
-            name = next((n for n, key in missing.items() if key.shape[-1] in widths), "")
-            name = name or next((n for n, key in missing.items() if _holds(key, said)), "")
-            if not name and len(numbers_of(each.text)) > 1:
+            name = next((n for n, key in missing.items() if key.shape[-1] in widths), "") or held
+            if not name and len(numbers) > 1:
                 words = map(beside, _NUMBERS.split(each.text[:200]))
                 name = next((word for word in words if word in missing), "")
         if name:
-            found.taken.remove(each)
+            if not each.what:
+                found.taken.remove(each)
             found.unread.append(Unread(each.line, each.text, f"it may be {name}: name it", True))
 
 
@@ -731,7 +749,7 @@ class Witness:
         for line in sorted(lines):
             self.found.taken.append(Taken(line, line, name, because, self.lines[line - 1]))
         rows = [
-            [self.numbers[k].entry if k >= 0 else self._left_out(row) for k in row]
+            [self.numbers[k].entry if k >= 0 else self._left_out(name, row) for k in row]
             for row in self._by_labels(name, cut)
         ]
         return matrix_of_entries([rows], f"line {first}")
@@ -747,8 +765,10 @@ class Witness:
         by_order = [row for _, row in sorted(zip(order, cut.rows, strict=True))]
         return by_order if len({*order}) == len(order) else cut.rows
 
-    def _left_out(self, row: list[int]) -> Entry:
-        """Return the masked score that a row has no number for: -∞ if it has a sign for each."""
+    def _left_out(self, name: str, row: list[int]) -> Entry:
+        """Return what a row has no number for: no weight, or -∞ if it has a sign for each."""
+        if own_name(name) == "A":
+            return Entry("0", Decimal(0))
         here = self.lines[self.numbers[max(row)].line - 1]
         signs = sum(here.split().count(sign) for sign in MASKED)
         return Entry("-inf", Decimal("-Infinity"), IN_FULL) if signs == row.count(-1) else Entry("")

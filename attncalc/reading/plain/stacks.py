@@ -35,6 +35,8 @@ MOST_ROWS = 200
 LEAST_BESIDE = 2
 """The fewest rows, matrices, and numbers in a row of each, of matrices side by side."""
 LONGEST_COUNTED = 2000
+_HEAD = re.compile(r"\s*[^\W\d_]{3,12} \d\s*")
+"""A head before a row between bars: head 1 | 1 3 |."""
 _RULE_OF_PAGE = re.compile(r"\s*\|?-{3,200}[+|]-{3,200}\|?\s*")
 _HAS_DIGIT = re.compile(r"\d")
 _ROWS = ("row", "zeile", "reihe", "fila", "ligne")
@@ -456,7 +458,8 @@ def _with_bars_beside(document: Document, line: Line) -> Line:
     pieces = line.text.split("|")
     rows = [split_row(piece) or [] for piece in pieces[1::2]]
     outside = pieces[::2]
-    are_names = all(not piece.strip() or piece.rstrip()[-1:] in "=:≈" for piece in outside)
+    outside = [f"{each.rstrip()} =" if _HEAD.fullmatch(each) else each for each in outside]
+    are_names = all(not each.strip() or each.rstrip()[-1:] in "=:≈" for each in outside)
     if len(pieces) % 2 == 0 or not are_names or not all(len(row) > 1 for row in rows):
         return line
     text = outside[0]

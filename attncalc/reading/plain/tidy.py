@@ -274,7 +274,7 @@ _AMONG_WHOLES = re.compile(
 )
 """Rows that would have several widths if commas separated numbers: 8,5 / 8, and 2,5 e -2."""
 _ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
-_BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d\d(?!\d|[,.]\d)")
+_BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d{2,6}(?!\d|[,.]\d)")
 _LISTED = re.compile(r"[\[(] ?-?\d{1,9}(?:,\d{1,9})?(?: ?; ?-?\d{1,9}(?:,\d{1,9})?){1,60} ?[\])]")
 """Numbers between semicolons: [1,1547; 0]."""
 LONGEST_WHOLE = 2
