@@ -27,8 +27,8 @@ from attncalc.reading.plain.numerals import read_entry
 
 MOST_MATRICES, MOST_ENTRIES = 80, 2_000
 """The most matrices of a lesson that are compared, and the most entries of one."""
-MOST_LINES = 12
-"""The most lines from a row of a matrix to the next."""
+MOST_LINES, LONGEST_LINE = 12, 2_000
+"""The most lines from a row of a matrix to the next, and the longest line that is searched."""
 FEWEST = 3
 """The fewest entries of a matrix in which one can be wrong."""
 LARGEST = 12.0
@@ -186,7 +186,7 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
     blocks, document = blocks_of("\n".join(lines), lambda _: False, lambda *_: False)
     bracketed = {*map(id, document.grids.values())}
     tables = [each.grid for each in blocks if each.grid and id(each.grid) not in bracketed]
-    grids = [*document.grids.values(), *tables]
+    grids = sorted([*document.grids.values(), *tables], key=lambda each: each.line)[:MOST_MATRICES]
     found = [
         _matrix(head, _lines_of(head, lines, grid.line))
         for grid in grids
@@ -214,7 +214,8 @@ def _lines_of(rows: Sequence[Sequence[str]], lines: Sequence[str], start: int) -
     for row in rows:
         wanted = [number for text in row for number in numbers_of(text)]
         below = range(at, min(at + MOST_LINES, len(lines)) + 1)
-        at = next((n for n in below if has_run(numbers_of(lines[n - 1]), wanted)), at)
+        short = (n for n in below if len(lines[n - 1]) < LONGEST_LINE)
+        at = next((n for n in short if has_run(numbers_of(lines[n - 1]), wanted)), at)
         found.append([at] * len(row))
     return found
 
