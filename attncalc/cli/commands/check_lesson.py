@@ -102,12 +102,12 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         found.append(one._replace(where=where, line=ends[0], last=ends[1]))
 
     sums, known = [*sums_in(lesson.arithmetic)], related(lesson.with_points)
-    made = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
+    results = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
     spans = ((each.spread, each.values.ravel().tolist()) for each in known.made)
-    made += [(span[0], span[-1], {*values}) for span, values in spans]
+    made = [(span[0], span[-1], {*values}) for span, values in spans]
     for part in lesson.parts():
         for example in part.examples():
-            for each in _by_own_results([*_of_example(part, example, said, seen)], made):
+            for each in _by_own_results([*_of_example(part, example, said, seen)], results, made):
                 keep(*each)
     of_others = partial(_of_relations, wrong=known.unlike)
     for make in (of_others, partial(_of_sums, sums=sums, seen=seen), _of_repeated):
@@ -229,30 +229,34 @@ def _printed(lesson: Lesson, example: Example, seen: set[int]) -> Iterator[Print
                 yield Printed(line, text, float(text), signs)
 
 
+Numbers = tuple[int, int, set[float]]
+"""The first and last line of numbers, and the numbers."""
+
+
 def _by_own_results(
-    placed: Sequence[Placed], results: Sequence[tuple[int, int, set[float]]]
+    placed: Sequence[Placed], results: Sequence[Numbers], made: Sequence[Numbers]
 ) -> Iterator[Placed]:
     """Yield the report of an example.
 
-    A wrong entry is left out if a right result of the lesson is that number, from numbers that were
-    rounded before. A result is not checked if most of its wrong entries are right results on their
-    own lines.
+    A wrong entry is left out if right arithmetic of the lesson gives it, from numbers that were
+    rounded before. A result is not checked if most of its wrong entries are right by themselves.
 
-    results: the first and last line, and the numbers, of right arithmetic and of functions of
-        earlier matrices.
+    results: the results of right arithmetic.
+    made: the matrices that are functions of earlier ones.
     """
-    made: dict[str, list[bool]] = {}
+    right_by_name: dict[str, list[bool]] = {}
     rounded: set[int] = set()
     for place, (one, first, last) in enumerate(placed):
         if one.kind == WRONG:
             found, right = numbers_of(one.found)[:1], numbers_of(one.right)[:1]
-            own = [n for start, stop, n in results if first <= stop and start <= last]
-            made.setdefault(one.name, []).append(any({*found} <= n for n in own))
+            there = chain(results, made)
+            own = [n for start, stop, n in there if first <= stop and start <= last]
+            right_by_name.setdefault(one.name, []).append(any({*found} <= n for n in own))
             unit = 2 * half_unit(one.found.replace(",", "."))
             is_near = found and right and abs(found[0] - right[0]) < LATEST * unit < LATEST
             if is_near and any({*found} <= numbers for _, _, numbers in results):
                 rounded.add(place)
-    other = {name for name, each in made.items() if 1 < len(each) < 2 * sum(each)}
+    other = {name for name, each in right_by_name.items() if 1 < len(each) < 2 * sum(each)}
     for name, entries in groupby(enumerate(placed), lambda each: each[1][0].name):
         run = [*entries]
         left = [each for place, each in run if place not in rounded]
