@@ -17,6 +17,7 @@ from conftest import ROOT, Command, clean_environment
 from html_pages import matrix_of, read_page
 
 import attncalc.api.glance as glancing
+import attncalc.solving.solution as solving
 from attncalc import (
     InputError,
     Problem,
@@ -110,10 +111,10 @@ def test_heads_in_the_middle_are_left_out_too() -> None:
 def test_hidden_digits_are_not_computed(monkeypatch: pytest.MonkeyPatch, rounding: str) -> None:
     solution = long_solution(700, rounding=rounding)
     written, ranked = [], []
-    ranks = glancing.connections
+    ranks = solving.connections
     monkeypatch.setattr(glancing, "fixed", lambda *given: written.append(given) or "0")
     monkeypatch.setattr(
-        glancing,
+        solving,
         "connections",
         lambda weights, visible: ranked.append(len(weights)) or ranks(weights, visible),
     )
