@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.base.text import has_run
 from attncalc.base.types import Matrix
 from attncalc.equations.intervals import Interval, ends_of, share, softmax
 from attncalc.grading.lesson_rows import Printed, columns_of
@@ -187,10 +186,11 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
     bracketed = {*map(id, document.grids.values())}
     tables = [each.grid for each in blocks if each.grid and id(each.grid) not in bracketed]
     grids = sorted([*document.grids.values(), *tables], key=lambda each: each.line)[:MOST_MATRICES]
+    numbers_on = [numbers_of(line) if len(line) < LONGEST_LINE else [] for line in lines]
     found = [
-        _matrix(head, _lines_of(head, lines, grid.line))
+        _matrix(head, own)
         for grid in grids
-        for head in grid.heads
+        for head, own in zip(grid.heads, _lines_of(grid.heads, numbers_on, grid.line), strict=True)
         if len({*map(len, head)}) == 1
     ]
     inside = {n for each in document.grids.values() for n in range(each.line, each.last + 1)}
@@ -208,16 +208,32 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
     return sorted(filter(None, found), key=lambda each: each.spread[-1])[:MOST_MATRICES]
 
 
-def _lines_of(rows: Sequence[Sequence[str]], lines: Sequence[str], start: int) -> list[list[int]]:
-    """Return the line of each entry: the next one with the numbers of its row, if there is one."""
-    found, at = [], start
-    for row in rows:
-        wanted = [number for text in row for number in numbers_of(text)]
-        below = range(at, min(at + MOST_LINES, len(lines)) + 1)
-        short = (n for n in below if len(lines[n - 1]) < LONGEST_LINE)
-        at = next((n for n in short if has_run(numbers_of(lines[n - 1]), wanted)), at)
-        found.append([at] * len(row))
-    return found
+def _lines_of(
+    heads: Sequence[Sequence[Sequence[str]]], lines: Sequence[Sequence[float]], start: int
+) -> Iterator[list[list[int]]]:
+    """Yield the line of each entry of each head: the next one with its row, if there is one.
+
+    lines: the numbers of each line of the text.
+    """
+    at, begin = start, 0  # the line, and its numbers that belong to the rows before
+    for head in heads:
+        found = []
+        for row in head:
+            wanted = [number for text in row for number in numbers_of(text)]
+            for n in range(at, min(at + MOST_LINES, len(lines)) + 1):
+                place = _place_of(wanted, lines[n - 1], begin if n == at else 0)
+                if place is not None:
+                    at, begin = n, place + len(wanted)
+                    break
+            found.append([at] * len(row))
+        yield found
+
+
+def _place_of(part: list[float], numbers: Sequence[float], begin: int) -> int | None:
+    """Return where numbers are consecutive on a line; None if they are not."""
+    last = len(numbers) - len(part)
+    places = range(begin, last + 1)
+    return next((k for k in places if numbers[k : k + len(part)] == part), None)
 
 
 def _matrix(rows: Sequence[Sequence[str]], lines: Sequence[Sequence[int]]) -> Shown | None:

@@ -42,7 +42,8 @@ _TEX = (
     (re.compile(r"\{ ?([\d.]{1,60}) ?\} ?ᵀ"), r"\1"),  # a dagger: a number that is nearly 0
     (re.compile(r"(?<=[\w)\]}])\s?\*\*\s?(?=[-\d(])"), "^"),
     (re.compile(r"\*\*|__(?=[\d\s])"), ""),
-    (re.compile(r"(?<![\w*)\]])\*([^\W\d_][^*=\n]{0,40})\*(?=[\s:,.])"), r"\1"),  # emphasis
+    (re.compile(r"(?<![\w*)\]])(?<![\d)\]] )\*([^\W\d_][^*=\n]{0,40})\*(?=[\s:,.])"),
+     r"\1"),  # emphasis, and no product
     (re.compile(r"\\l?dots(?![A-Za-z])"), "..."),
     (re.compile(r"(?<=[\w)\]]) – (?=\S)"), " : "),
     (re.compile(r"[−–]"), "-"),

@@ -79,7 +79,9 @@ def _with_masked(lines: list[str], queries: Sequence[str]) -> list[str]:
     """
     count, made = len(queries), list(lines)
     found = {
-        i: _ROW.fullmatch(line) for i, line in enumerate(lines) if 0 < len(line.strip()) < LONGEST
+        i: _ROW.fullmatch(line) if len(line) < LONGEST else None
+        for i, line in enumerate(lines)
+        if line.strip()
     }
     rows = [(i, *_named_row(match)) for i, match in found.items()]
     for start in range(len(rows) - count + 1 if count > 2 else 0):

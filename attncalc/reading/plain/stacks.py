@@ -154,8 +154,8 @@ def _between_bars(groups: list[list[Labelled]], start: int) -> list[list[Labelle
     own = [len(row) for _, row in groups[start]]
     if len(own) < LEAST_BESIDE:
         return []
-    run = itertools.takewhile(lambda rows: [len(row) for _, row in rows] == own, groups[start:])
-    return [*run]
+    below = (groups[i] for i in range(start, len(groups)))
+    return [*itertools.takewhile(lambda rows: [len(row) for _, row in rows] == own, below)]
 
 
 def _names_above(found: list[Line], line: Line) -> tuple[list[re.Match[str]], int]:
