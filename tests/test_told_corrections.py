@@ -208,3 +208,18 @@ def test_a_row_of_another_width_is_not_written_over_one_that_fits() -> None:
 def test_a_row_is_counted_before_its_word_too(word: str) -> None:
     text = f"Scores:\n{word}: 1.5 -2.5 8\nrow 2: -3.5 -3.5 6\nrow 3: 8.5 8 -13.25\n"
     assert read(text).matrices["S"].values[0].tolist() == [1.5, -2.5, 8]
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("k2 = 2, 2 -> no, 2, 1", "k2 = 2, 1"),
+        ("late: 5 2 7 9 x  no wait. late: 5 2 7 8 x", "late: 5 2 7 8 x"),
+        ("s23 = (-1)(3) + 0 = 3 -> yanlış, işaret: -3", "s23 = (-1)(3) + 0 = -3"),
+        ("Q = 1 2; K (no bias): 3 4", "Q = 1 2; K (no bias): 3 4"),
+        ("q: 1 2, and k, no bias, 3 4", "q: 1 2, and k, no bias, 3 4"),
+        ("S: 1 2 there is no mask 3 4", "S: 1 2 there is no mask 3 4"),
+    ],
+)
+def test_only_words_directly_behind_a_row_correct_it(line: str, read: str) -> None:
+    assert with_corrections(line) == read

@@ -127,7 +127,7 @@ def _is_multiple(values: Matrix, found: Collected) -> bool:
     """Return whether a matrix is a multiple of the scores written before, by any scale."""
     scores = [part for part in found.parts if part.name.rpartition(".")[2] == "S" and part.is_whole]
     own = matrix_of_entries([entries_of(scores[-1].rows)], "").values if scores else values[:0]
-    if own.shape != values.shape or not (own**2).sum() > 0:
+    if own.shape != values.shape or not np.isfinite(own).all() or not own.any():
         return False
     scale = (own * values).sum() / (own**2).sum()
     near = np.abs(values - scale * own) <= NEAR_MULTIPLE * np.abs(values).max()

@@ -45,12 +45,13 @@ _WAIT = re.compile(
     rf"(?P<words>[^\d=≈\n-]{{2,40}})(?P<new>{_OF_ROW})\W{{0,3}}"
 )
 """A row that is corrected where it is written: k2 = 2, 2 -> no, 2, 1."""
-_NO = re.compile(
-    r"\b(?:no|nope|nein|non|não|nee|nej|sorry|oops|ups|wait|actually|rather|i mean|correction|wrong"
-    r"|falsch|faux|errad[oa]|sbagliat[oa]|incorrect[oa]?|fout|fel|yanlış|salah|źle|błąd|špatně|chyba"
-    r"|неверно|ошибка)\b|错|間違",
-    re.IGNORECASE,
+_NO = (
+    r"(?:\b(?:no|nope|nein|non|não|nee|nej|sorry|oops|ups|wait|actually|rather|i mean|correction"
+    r"|wrong|falsch|faux|errad[oa]|sbagliat[oa]|incorrect[oa]?|fout|fel|yanlış|salah|źle|błąd|špatně"
+    r"|chyba|неверно|ошибка)\b|错|間違)"
 )
+_CORRECTING = re.compile(rf"\W*{_NO}(?:\W+{_NO})*(?:[,.!] [^\d:]{{1,20}}:)?\W*", re.IGNORECASE)
+"""Words between a row and its correction: -> no, wait. k2:"""
 _ROW_IS = re.compile(
     rf"[^\d=:\n]{{0,80}}?(?P<name>\brow \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})) "
     rf"(?:is|=|es|ist|est|è|é) (?P<value>{_NUMBER}(?:(?:, ?| {{1,4}}){_NUMBER}){{1,12}})"
@@ -135,8 +136,9 @@ def _count(row: str) -> int:
 def _line(line: str) -> str:
     if len(line) > LONGEST or not any(map(str.isdigit, line)):
         return line
-    said = _WAIT.fullmatch(line) if _NO.search(line) else None
-    if said and _NO.search(said["words"]) and _count(said["old"]) == _count(said["new"]):
+    said = _WAIT.fullmatch(line)
+    is_again = said and _CORRECTING.fullmatch(said["words"])
+    if said and is_again and _count(said["old"]) == _count(said["new"]):
         return f"{said['name']}{said['new']}"
     if said := _ROW_IS.match(line):
         return f"{said['name']} = [{said['value']}]"
