@@ -355,7 +355,18 @@ class Operand(NamedTuple):
     write: Callable[[Any, Fraction | None], Expression]
     own: Callable[[Fraction], Expression]
 
+    def at(self, *place: int) -> Expression:
+        """Return an entry; a matrix without heads, or of a single row, applies to all alike."""
+        return self.quote(self.place(*place))
+
     def write_sum(self, value: Any, rational: Fraction | None) -> Expression:
         """Write a sum: a residue of decimals after cancellation is 0."""
         is_dust = isinstance(value, Decimal) and abs(value) < DUST_OF_SUMS
         return self.write(Decimal(0) if is_dust else value, rational)
+
+    def place(self, *place: int) -> Place:
+        """Return its own entry for this place of a larger matrix."""
+        shape = self.matrix.shape
+        # aligned on the right, as numpy broadcasts
+        own = place[len(place) - len(shape) :]
+        return tuple(0 if size == 1 else i for i, size in zip(own, shape, strict=True))

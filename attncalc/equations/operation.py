@@ -163,16 +163,6 @@ class Operation:
             served[place] = served[place][:, 0]
         return {**dict(zip(known.inputs, served, strict=True)), **known.tables}
 
-    def _served(self, shapes: Sequence[Shape]) -> list[Shape]:
-        """Return the shapes of inputs with all heads, where fewer heads serve several."""
-        most = max((each[-3] for each in shapes if len(each) > 2), default=1)
-        return [
-            (*each[:-3], most, *each[-2:])
-            if len(each) > 2 and each[-3] != 1 and not self.names_heads
-            else each
-            for each in shapes
-        ]
-
     def _of_family(self, made: Matrix, known: "_Known", matrices: Sequence[Matrix]) -> Matrix:
         """Return a matrix of each problem of a family, with an axis for heads."""
         has_heads = len(known.equation.at) > 2
@@ -207,10 +197,11 @@ class Operation:
         """Return how an entry results from the inputs, and last the results of a recurrence."""
         from attncalc.equations.writing import explanation  # here, and not at every start
 
-        found = self.statement(*self._served([each.matrix.shape for each in operands]))
+        served = operands if self.names_heads else _operands_for_each_head(operands)
+        found = self.statement(*(each.matrix.shape for each in served))
         own = equation(found.name, found.given)
         names = inputs_of(found.name, found.given)
-        named = dict(zip((*names, *own.recurring), operands, strict=True))
+        named = dict(zip((*names, *own.recurring), served, strict=True))
         return explanation(own, place, named, found.settings, found.tables)
 
     def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
@@ -466,7 +457,13 @@ class _Known(NamedTuple):
     @classmethod
     def of(cls, operation: Operation, shapes: Sequence[Shape]) -> "_Known":
         """Return what is known of an operation on matrices of these shapes."""
-        served = operation._served(shapes)
+        most = max((each[-3] for each in shapes if len(each) > 2), default=1)
+        served = [
+            (*each[:-3], most, *each[-2:])
+            if len(each) > 2 and each[-3] != 1 and not operation.names_heads
+            else each
+            for each in shapes
+        ]
         is_family = any(len(each) > 3 for each in served)
         name, given, settings, tables = operation.statement(*(each[-3:] for each in served))
         inputs = tuple(each for each in inputs_of(name, given) if each not in tables)
@@ -490,3 +487,25 @@ class _Known(NamedTuple):
 def _measured(what: Callable[..., Any], own: Equation, of_inputs: Any, settings: Any) -> Any:
     """Return a measure of an equation, by the shape or the count of each input."""
     return what(own, dict(of_inputs), dict(settings))
+
+
+def _operands_for_each_head(operands: Sequence[Operand]) -> list[Operand]:
+    """Return operands with an entry for each head, if fewer heads serve several."""
+    most = max((each.matrix.shape[0] for each in operands if each.matrix.ndim == 3), default=1)
+    return [
+        _repeated(each, most) if each.matrix.ndim == 3 and each.matrix.shape[0] != most else each
+        for each in operands
+    ]
+
+
+def _repeated(operand: Operand, heads: int) -> Operand:
+    sharing = heads // operand.matrix.shape[0]
+
+    def own(place: Place) -> Place:
+        return (place[0] // sharing, *place[1:])
+
+    return operand._replace(
+        matrix=np.repeat(operand.matrix, sharing, axis=0),
+        quote=lambda place: operand.quote(own(place)),
+        entry=lambda place: operand.entry(own(place)),
+    )

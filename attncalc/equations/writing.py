@@ -81,14 +81,13 @@ class Here:
         behind = len(place) - len(equation.at)
         head, own = place[:behind], place[behind:]
         matrices = dict(tables)
-        heads = max((o.matrix.shape[0] for o in operands.values() if o.matrix.ndim > 2), default=1)
         self.lead: dict[str, Place] = {}
         for name, operand in operands.items():
             matrix = operand.matrix
             axes = matrix.ndim - _axes_of(equation).get(name, matrix.ndim)
             if axes > 0:
                 beside = zip(head[behind - axes :], matrix.shape[:axes], strict=True)
-                self.lead[name] = tuple(at * side // heads for at, side in beside)
+                self.lead[name] = tuple(0 if side == 1 else at for at, side in beside)
                 matrix = matrix[self.lead[name]]
             matrices[name] = matrix
         shapes = tuple((name, matrix.shape) for name, matrix in matrices.items())

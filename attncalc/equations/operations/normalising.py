@@ -55,7 +55,7 @@ class _SoftmaxBack(Stated):
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the entry."""
         made = super().explain(place, *operands)
-        return made if operands[0].quote(place).exact is not None else made._replace(exact=None)
+        return made if operands[0].at(*place).exact is not None else made._replace(exact=None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
