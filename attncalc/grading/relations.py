@@ -19,7 +19,7 @@ from attncalc.base.types import Matrix
 from attncalc.equations.intervals import Interval, ends_of, share, softmax
 from attncalc.grading.lesson_rows import Printed, columns_of
 from attncalc.problem.attention.declared import MOST_DECIMALS
-from attncalc.reading.lesson import numbers_of, texts_of_numbers
+from attncalc.reading.lesson import numbers_of, place_of_run, texts_of_numbers
 from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.numerals import read_entry
@@ -186,7 +186,11 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
     bracketed = {*map(id, document.grids.values())}
     tables = [each.grid for each in blocks if each.grid and id(each.grid) not in bracketed]
     grids = sorted([*document.grids.values(), *tables], key=lambda each: each.line)[:MOST_MATRICES]
-    numbers_on = [numbers_of(line) if len(line) < LONGEST_LINE else [] for line in lines]
+    typed = [texts_of_numbers(line) for line in lines]
+    numbers_on = [
+        [float(text) for _, text in own] if len(line) < LONGEST_LINE else []
+        for line, own in zip(lines, typed, strict=True)
+    ]
     found = [
         _matrix(head, own)
         for grid in grids
@@ -196,15 +200,15 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
     inside = {n for each in document.grids.values() for n in range(each.line, each.last + 1)}
     numbers = [
         Printed(n, text, float(text), signs)
-        for n, line in enumerate(lines, start=1)
+        for n, own in enumerate(typed, start=1)
         if n not in inside
-        for signs, text in texts_of_numbers(line)
+        for signs, text in own
     ]
     for column in columns_of(numbers):
         for own in (column, column[:-1]):  # the last may be their sum
-            is_column = len({each.line for each in own}) == len(own)
-            made = _matrix([[each.text for each in own]], [[each.line for each in own]])
-            found.append(made._replace(is_column=True) if made and is_column else None)
+            if len({each.line for each in own}) == len(own):
+                made = _matrix([[each.text for each in own]], [[each.line for each in own]])
+                found.append(made and made._replace(is_column=True))
     return sorted(filter(None, found), key=lambda each: each.spread[-1])[:MOST_MATRICES]
 
 
@@ -221,19 +225,12 @@ def _lines_of(
         for row in head:
             wanted = [number for text in row for number in numbers_of(text)]
             for n in range(at, min(at + MOST_LINES, len(lines)) + 1):
-                place = _place_of(wanted, lines[n - 1], begin if n == at else 0)
+                place = place_of_run(lines[n - 1], wanted, begin if n == at else 0)
                 if place is not None:
                     at, begin = n, place + len(wanted)
                     break
             found.append([at] * len(row))
         yield found
-
-
-def _place_of(part: list[float], numbers: Sequence[float], begin: int) -> int | None:
-    """Return where numbers are consecutive on a line; None if they are not."""
-    last = len(numbers) - len(part)
-    places = range(begin, last + 1)
-    return next((k for k in places if numbers[k : k + len(part)] == part), None)
 
 
 def _matrix(rows: Sequence[Sequence[str]], lines: Sequence[Sequence[int]]) -> Shown | None:
@@ -294,9 +291,7 @@ def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iter
         )
         for says, make, fits in kinds if len(each.values) in (1, rows) else ():
             if fits:
-                every = make(
-                    one.interval, _stacked(group)
-                )  # (matrices of the group, rows, columns)
+                every = make(one.interval, _stacked(group))  # by matrix, row and column
                 near = _agrees(each, every).reshape(len(group), -1, each.values.size).sum(axis=-1)
                 is_near = (near >= _least(each.values.size)).any(axis=-1)
                 for other in compress(group, is_near):

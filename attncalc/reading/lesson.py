@@ -436,9 +436,9 @@ def lines_of(
     found: list[int] = []
     for row in texts:
         wanted = [numbers_of(text.replace(",", COMMA)) for text in row]
-        at = _index(values, [each for entry in wanted for each in entry], start)
+        at = place_of_run(values, [each for entry in wanted for each in entry], start)
         for entry in wanted:
-            place = at if entry and at is not None else _index(values, entry, start)
+            place = at if entry and at is not None else place_of_run(values, entry, start)
             if place is not None:
                 start = place + len(entry)
                 at = start if at is not None else None
@@ -447,7 +447,7 @@ def lines_of(
     return found
 
 
-def _index(values: Sequence[float], wanted: Sequence[float], start: int) -> int | None:
+def place_of_run(values: Sequence[float], wanted: Sequence[float], start: int) -> int | None:
     """Return where the numbers occur side by side."""
     for i in range(start, len(values) - len(wanted) + 1):
         if values[i : i + len(wanted)] == list(wanted):

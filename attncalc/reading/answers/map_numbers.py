@@ -15,7 +15,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
-from attncalc.reading.answers.map_words import lexemes_in
+from attncalc.reading.answers.map_words import EMPHASIZED, lexemes_in
 from attncalc.reading.naming.name import Tokens
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.other_words import ORDINALS
@@ -73,7 +73,6 @@ OF_ALL = re.compile(
 _ITSELF = re.compile("自分自身|自身|自己|自分")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
-_EMPHASIS = re.compile(r"(\*{1,2})(\w[^*\n]{0,60})\1(?!\w)")
 _LARGEST = re.compile(
     r"\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|sort|topk|order)\b", re.IGNORECASE
 )
@@ -147,7 +146,7 @@ def plain(text: str) -> str:
     Tabs become bars.
     """
     clean = unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
-    clean = _EMPHASIS.sub(r"\2", _STRUCK.sub(" ", clean))
+    clean = EMPHASIZED.sub(r"\2", _STRUCK.sub(" ", clean))
     return clean.replace("\t", " | ")
 
 

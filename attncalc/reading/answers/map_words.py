@@ -82,7 +82,7 @@ _DRESS = re.compile(
     r"|\b\d{1,4} ?[×x] ?\d{1,4}\b"
     r"|\\(?:item|noindent|par|text\w{0,6}|mathbf|quad)\b|\\[,;]|[$*`{}~]|\\\\"
 )
-_EMPHASIZED = re.compile(r"(?<![\w*_`])([*_`]{1,2})([^\s*_`][^*_`\n]{0,40})\1(?![\w*_`])")
+EMPHASIZED = re.compile(r"(?<![\w*_`])([*_`]{1,2})([^\s*_`][^*_`\n]{0,40})\1(?![\w*_`])")
 _TEX_ARROW = re.compile(r"\\(?:to|mapsto|(?:long)?(?:left)?rightarrow|Rightarrow|implies)\b")
 _OF_SIDE = re.compile(r"\bX([12])(?:_|\[|\()(\d{1,3})\b[\])]?")
 _LISTED = re.compile(r"[ \t>#•·-]{0,12}(?:\(?(?:\d{1,3}|[a-h])[.)] {1,4}(?=[^\W\d]|[\"“„«]))?")
@@ -136,7 +136,7 @@ def lexemes_in(text: str, labels: Mapping[str, str]) -> list[Lexeme]:
     >>> [each.kind for each in lexemes_in("Output token 1 attends to input 3.", {})]
     ['out', 'token', 'number', 'attends', 'to', 'in', 'number', 'end']
     """
-    text = _EMPHASIZED.sub(lambda own: _quoted(own, labels), text)
+    text = EMPHASIZED.sub(lambda own: _quoted(own, labels), text)
     plain = _OF_SIDE.sub(r"X\1 token \2", _DRESS.sub("", _TEX_ARROW.sub("→", text)))
     plain = _UNPARTED.sub(r" \g<0> ", plain)
     found = list(_found(plain[_LISTED.match(plain).end() :], labels))  # type: ignore[union-attr]
