@@ -634,6 +634,47 @@ def test_a_misprinted_term_of_a_sum_and_an_unconfirmed_input_are_told_apart() ->
     assert not _findings(scaled.replace("1.75]", "-1.75]")).of("wrong")  # the input is misprinted
 
 
+TABLE = """| key | score | exp | weight |
+|---|---|---|---|
+| 1 | 2.0 | 7.389 | 0.640 |
+| 2 | 1.0 | 2.718 | 0.235 |
+| 3 | 0.2 | 1.221 | 0.106 |
+| 4 | -1.5 | 0.223 | 0.019 |
+"""
+SPREAD = """| token | mean | variance | deviation |
+|---|---|---|---|
+| 1 | 2.0436 | 1.5874 | 1.2599 |
+| 2 | 2.6578 | 6.4096 | 2.5317 |
+| 3 | 2.0704 | 1.5379 | 1.2401 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong"),
+    [
+        (TABLE, "2.718", "2.178"),
+        (TABLE, "1.221", "1.212"),
+        (SPREAD, "6.4096", "6.0496"),  # its root is printed beside it
+        ("e = [0.2 1.1 -0.5 0.9]\n\nalpha = [0.1675 0.4120 0.0832 0.3373]\n", "0.4120", "0.4210"),
+        ("The weights are 0.1755, 0.4317 and 0.3928. The largest is 0.4317.\n", "0.3928", ""),
+        ("A = [[0.2198 0.7802], [0.4506 0.5494]]\n\nIt puts a weight of 0.4506 on it.\n",
+         "0.4506 on", "0.4560 on"),
+    ],
+)  # fmt: skip
+def test_a_misprint_in_columns_rows_and_sentences_is_found(
+    text: str, right: str, wrong: str
+) -> None:
+    assert not _findings(text).of("wrong")
+    if wrong:
+        (found,) = _findings(text.replace(right, wrong)).of("wrong")
+        assert (found.found, found.right) == (wrong.split()[0], right.split()[0])
+
+
+def test_the_portuguese_word_e_is_no_number() -> None:
+    text = "U h = (1,0; 0,4), pois 1·0,5 + 0,5·1 = 1,0 e −0,4·0,5 + 0,6·1 = 0,4 e 0,5·0,5 = 0,25\n"
+    assert not _findings(text).of("wrong")
+
+
 def test_integers_agree_by_chance_and_are_not_accused() -> None:
     text = "U = [[1, 2], [0, 1]]\n\nT = [[1, 1], [2, 0]]\n\nZ = [[5, 1], [2, 3]]\n"
     assert not _findings(text).of("wrong")

@@ -371,6 +371,9 @@ def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
             fields.pop(each, None)
     if not made:
         fields = {name: each for name, each in fields.items() if name not in _OF_TOKENS}
+    weights = whole["A"].values if "A" in whole else np.zeros(0)
+    if (weights < 0).any() or (weights > 1).any():  # scores in a softmax
+        whole.pop("A")
     scores = next((each for each in ("S", "S_scaled", "A") if each in whole), "")
     filled: frozenset[str] = frozenset()
     if there >= {"Q", "K"} or not scores:

@@ -16,6 +16,7 @@ from attncalc.base.types import Matrix, Place
 from attncalc.equations.rows import exponentials
 from attncalc.problem.fields import own_name
 from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.sums import misprints
 
 FEWEST, FEWEST_TELLING = 3, 2
 """The fewest numbers of a row, and of its right numbers with decimals that are not 0 or 1."""
@@ -29,8 +30,11 @@ DECIMALS = 2
 """The fewest decimals, without zeros at their end, of a number that tells its row."""
 FEWEST_WORDS = 3
 """The fewest words of a line that repeats a row in a sentence."""
-_NUMBER, _WORD = (
+LARGEST_CHANCE = 1 / 16
+"""The largest probability that a number has the digits of another one by chance, swapped."""
+_NUMBER, _DECIMAL, _WORD = (
     re.compile(r"-?\d{1,9}(?:\.\d{1,15})?"),
+    re.compile(r"(?<![\w.])-?\d{1,4}\.\d{2,9}(?!\.?\w)"),
     re.compile(r"[^\W\d_]{2,}|[\u3040-\u9fff]"),
 )
 _ROW = re.compile(
@@ -154,6 +158,18 @@ def columns_of(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
         block.append(row)
 
 
+def rows_of(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
+    """Yield the numbers of each line between which the signs are the same."""
+    for line in _by_line(numbers):
+        row = line[:1]
+        for each in line[1:]:
+            if len(row) > 1 and each.signs != row[-1].signs:
+                yield row
+                row = []
+            row.append(each)
+        yield row
+
+
 def _by_line(numbers: Sequence[Printed]) -> list[list[Printed]]:
     return [[*own] for _, own in groupby(numbers, key=lambda each: each.line)]
 
@@ -206,35 +222,60 @@ def _compared(own: Sequence[Printed], values: Matrix, entries: Sequence[Entry]) 
     return None
 
 
-def misprinted(lines: Sequence[str]) -> Iterator[tuple[Printed, str]]:
-    """Yield the wrong numbers, and the right ones, of rows that sentences repeat with a misprint.
+def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
+    """Yield what sentences repeat with a misprint: its name, the wrong number, and the right one.
 
-    All of its other numbers are the same, and digits of this one are swapped, or its sign is.
+    Digits of this number are swapped, or its sign is. All other numbers of a row are the same.
     """
     lines = [line.replace(COMMA, ".").replace("−", "-") for line in lines]
     rows = [(n, row) for n, line in enumerate(lines, start=1) for row in _ROW.findall(line)]
-    texts = [(n, _NUMBER.findall(row)) for n, row in rows]
+    texts = [(n, _NUMBER.findall(row)) for n, row in rows][:MOST_NUMBERS]
     counts = Counter(text for _, row in texts for text in row)
     by_place: dict[tuple[int, int, tuple[str, ...]], dict[str, int]] = {}
-    for line, row in texts[:MOST_NUMBERS]:
-        sentence = " ".join(lines[max(0, line - 2) : line])
-        is_told = len(_WORD.findall(sentence)) >= FEWEST_WORDS and "&" not in lines[line - 1]
+    told = set()
+    for line, row in texts:
         for at, text in enumerate(row):
             others = (*row[:at], *row[at + 1 :])
             known = by_place.setdefault((len(row), at, others), {})
-            meant = [each for each, n in known.items() if n < line]
-            meant = [each for each in meant if _is_repeated_wrongly(text, each)]
-            tells = any(len(each.partition(".")[2]) >= DECIMALS for each in others)
-            if is_told and tells and len(meant) == len(known) == counts[text] == 1:
-                yield Printed(line, text, float(text)), meant[0]
+            meant = [each for each in misprints(text) if known.get(each, line) < line]
+            tells = max(map(_decimals, others)) >= DECIMALS <= _decimals(text)
+            is_one = len(meant) == len(known) == counts[text] == 1
+            if is_one and tells and _is_sentence(lines, line):
+                told.add(text)
+                yield "a repeated row", Printed(line, text, float(text)), meant[0]
             known.setdefault(text, line)
+    for one, right in _misprinted_alone(lines):
+        if one.text not in told:
+            yield "a repeated number", one, right
 
 
-def _is_repeated_wrongly(found: str, meant: str) -> bool:
-    if len(found.partition(".")[2]) < DECIMALS:
-        return False
-    is_sign = found.lstrip("-") == meant.lstrip("-") and found != meant
-    return is_sign or (sorted(found) == sorted(meant) and _is_misprint(found, meant))
+def _misprinted_alone(lines: Sequence[str]) -> Iterator[tuple[Printed, str]]:
+    """Yield numbers of sentences that are printed once, with swapped digits of another number."""
+    said = [(n, text) for n, line in enumerate(lines, start=1) for text in _DECIMAL.findall(line)]
+    said = said[:MOST_NUMBERS]
+    by_size = Counter(abs(float(text)) for _, text in said)
+    places = {_decimals(text) for _, text in said}
+    rounded = {r for each in by_size for count in places if (r := round(each, count)) != each}
+    for line, text in said:
+        digits = text.strip("-0.").replace(".", "")
+        size, own = abs(float(text)), _decimals(text.rstrip("0"))
+        is_known = by_size[size] > 1 or size in rounded
+        meant = [e for e in misprints(text) if abs(float(e)) in by_size and abs(float(e)) != size]
+        meant = [each for each in meant if each not in lines[line - 1]]  # the line compares both
+        is_chance = len(by_size) * len(digits) > LARGEST_CHANCE * 10 ** len(digits)
+        is_one = len(meant) == 1 and own >= DECIMALS and not (is_known or is_chance)
+        if is_one and _is_sentence(lines, line):
+            yield Printed(line, text, float(text)), meant[0]
+
+
+def _decimals(text: str) -> int:
+    return len(text.partition(".")[2])
+
+
+def _is_sentence(lines: Sequence[str], line: int) -> bool:
+    """Return whether a line, from 1, is part of a sentence, and not of a table."""
+    words = _WORD.findall(" ".join(lines[max(0, line - 2) : line]))
+    return len(words) >= FEWEST_WORDS and not {*"&|"} & {*lines[line - 1]}
 
 
 def _is_misprint(found: str, meant: str) -> bool:

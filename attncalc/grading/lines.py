@@ -179,10 +179,16 @@ def _marked(
 
 
 def _are_right(tokens: Attention, found: WrittenConnection, right: Connection) -> tuple[bool, bool]:
-    """Return whether the solid and the dashed line are right; of a tie, one dashed line is."""
+    """Return whether the solid and the dashed line are right; of a tie, one dashed line is.
+
+    Words that name the first of two inputs imply that the other one is second.
+    """
     solid, dashed = (found.most, right.most), (found.second, right.second)
     if found.is_one:
         return _is_one_of(*solid), _is_one_of(*dashed)
+    if found.is_told and not found.second and len(right.second) == 1 and len(tokens.keys) == 2:
+        is_right = _are_same(tokens, *solid)
+        return is_right, is_right
     is_one = len(found.second) == 1 and _index(found.second[0], tokens.keys) in right.second
     return _are_same(tokens, *solid), is_one or _are_same(tokens, *dashed)
 

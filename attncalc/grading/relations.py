@@ -6,28 +6,32 @@ improbable it is by chance.
 """
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, compress, product
-from operator import add, matmul
+from itertools import chain, compress, islice, product
+from operator import add, itemgetter, matmul
 from typing import NamedTuple
 
 import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.equations.intervals import Interval, ends_of, share, softmax
-from attncalc.grading.lesson_rows import Printed, columns_of
+from attncalc.grading.lesson_rows import Printed, columns_of, rows_of
 from attncalc.problem.attention.declared import MOST_DECIMALS
 from attncalc.reading.lesson import numbers_of, place_of_run, texts_of_numbers
 from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.numerals import read_entry
+from attncalc.reading.sums import misprints
 
 MOST_MATRICES, MOST_ENTRIES = 80, 2_000
 """The most matrices of a lesson that are compared, and the most entries of one."""
 MOST_LINES, LONGEST_LINE = 12, 2_000
 """The most lines from a row of a matrix to the next, and the longest line that is searched."""
+MOST_LISTS = 60
+"""The most columns of numbers, and the most rows outside matrices."""
+MATRIX, COLUMN, ROW = range(3)
+"""The kinds of what is printed."""
 FEWEST = 3
 """The fewest entries of a matrix in which one can be wrong."""
 LARGEST = 12.0
@@ -41,20 +45,19 @@ ROOTS = (1, 2, 3, 4, 8, 16, 32, 64)
 LARGEST_ROOT, SCALED = 1024, 0.06
 """The largest of other roots that divide scores, and the largest relative error of its square."""
 SLACK, SAME = 1e-9, "the matrix on"
-_DECIMAL = re.compile(r"[-+]?\d{0,9}\.\d{1,15}")
 
 
 class Shown(NamedTuple):
     """A matrix of a text: its entries as typed and their lines, their values and half last units.
 
-    A column of a text is a row here.
+    kind: whether it is a matrix, or a column or row of numbers, which are rows here.
     """
 
     texts: Sequence[Sequence[str]]
     lines: Sequence[Sequence[int]]
     values: Matrix
     half: Matrix
-    is_column: bool = False
+    kind: int = MATRIX
 
     @property
     def interval(self) -> Interval:
@@ -127,7 +130,8 @@ def related(lines: Sequence[str]) -> Related:
             explained += [each] * (len(relation.of) == 1 and not relation.says.endswith(SAME))
         elif not _is_used(each, repaired, known[:-1], every[place + 1 :]):
             own = [_wrong(each, at, relation, right) for at in np.argwhere(wrong).tolist()]
-            said += own
+            told = {(one.line, one.found) for one in said}  # a column may be part of a matrix
+            said += [one for one in own if (one.line, one.found) not in told]
             known += [repaired] * any(one.line in each.spread for one in own)
     return Related(tuple(said), tuple(explained))
 
@@ -144,25 +148,28 @@ def _wrong(each: Shown, place: list[int], relation: Relation, right: Matrix) -> 
 
 
 def _misprint_before(each: Shown, relation: Relation, place: list[int]) -> tuple[Shown, str] | None:
-    """Return the term of a sum with a misprint that causes a wrong entry, and its right text.
+    """Return the matrix before with a misprint that causes a wrong entry, and its right text.
 
     A misprint there is likelier than another number here.
     """
-    if relation.make is not add or _is_misprinted(each, relation.made, place):
+    if _is_misprinted(each, relation.made, place):
         return None
     for i, one in enumerate(relation.of):
-        for text in _misprints(one.text(place)):
+        same = one.text(place) if one.values.shape == each.values.shape else ""
+        for text in misprints(same):
             values = one.values.copy()
             values[tuple(place)] = float(text)
             of = (*relation.of[:i], one._replace(values=values), *relation.of[i + 1 :])
-            if _agrees(each, relation._replace(of=of).made)[tuple(place)]:
+            agrees = _agrees(each, relation._replace(of=of).made)
+            if agrees[tuple(place)] and agrees.sum() > _agrees(each, relation.made).sum():
                 return one, text
     return None
 
 
 def _is_used(each: Shown, repaired: Shown, known: Sequence[Shown], later: Sequence[Shown]) -> bool:
     """Return whether more entries of later matrices follow from one as printed than as repaired."""
-    return any(_fit(other, each, known) > _fit(other, repaired, known) for other in later)
+    behind = (other for other in later if other.spread[0] > each.spread[-1])
+    return any(_fit(other, each, known) > _fit(other, repaired, known) for other in behind)
 
 
 def _fit(each: Shown, one: Shown, others: Sequence[Shown]) -> int:
@@ -191,25 +198,30 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
         [float(text) for _, text in own] if len(line) < LONGEST_LINE else []
         for line, own in zip(lines, typed, strict=True)
     ]
-    found = [
-        _matrix(head, own)
-        for grid in grids
-        for head, own in zip(grid.heads, _lines_of(grid.heads, numbers_on, grid.line), strict=True)
-        if len({*map(len, head)}) == 1
-    ]
-    inside = {n for each in document.grids.values() for n in range(each.line, each.last + 1)}
+    found: list[Shown] = []
+    inside: set[int] = set()
+    for grid in grids:
+        lines_of_heads = _lines_of(grid.heads, numbers_on, grid.line)
+        for head, own in zip(grid.heads, lines_of_heads, strict=True):
+            if len({*map(len, head)}) == 1 and (made := _matrix(head, own)):
+                found.append(made)
+                inside.update(made.spread if id(grid) in bracketed else ())
     numbers = [
         Printed(n, text, float(text), signs)
         for n, own in enumerate(typed, start=1)
         if n not in inside
         for signs, text in own
     ]
-    for column in columns_of(numbers):
-        for own in (column, column[:-1]):  # the last may be their sum
-            if len({each.line for each in own}) == len(own):
-                made = _matrix([[each.text for each in own]], [[each.line for each in own]])
-                found.append(made and made._replace(is_column=True))
-    return sorted(filter(None, found), key=lambda each: each.spread[-1])[:MOST_MATRICES]
+    columns = [
+        own
+        for column in columns_of(numbers)
+        for own in (column, column[:-1])  # the last may be their sum
+        if len({each.line for each in own}) == len(own)
+    ]
+    for lists, kind in ((columns, COLUMN), (rows_of(numbers), ROW)):
+        every = (_matrix([[n.text for n in own]], [[n.line for n in own]], kind) for own in lists)
+        found += islice(filter(None, every), MOST_LISTS)
+    return sorted(found, key=lambda each: each.spread[-1])
 
 
 def _lines_of(
@@ -233,7 +245,9 @@ def _lines_of(
         yield found
 
 
-def _matrix(rows: Sequence[Sequence[str]], lines: Sequence[Sequence[int]]) -> Shown | None:
+def _matrix(
+    rows: Sequence[Sequence[str]], lines: Sequence[Sequence[int]], kind: int = MATRIX
+) -> Shown | None:
     """Return a matrix of texts; None if an entry is no number, or it has too few or too many."""
     if not FEWEST <= sum(map(len, rows)) <= MOST_ENTRIES:
         return None
@@ -241,7 +255,7 @@ def _matrix(rows: Sequence[Sequence[str]], lines: Sequence[Sequence[int]]) -> Sh
     values = np.array([[each.value for each in row] for row in entries], float)
     counts = np.array([[each.decimals for each in row] for row in entries])
     half = np.where((counts > 0) & (counts <= MOST_DECIMALS), 0.5 * 10.0**-counts, 0)
-    return None if np.isnan(values).any() else Shown(rows, lines, values, half)
+    return None if np.isnan(values).any() else Shown(rows, lines, values, half, kind)
 
 
 def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
@@ -249,29 +263,47 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
 
     None if too few do to tell.
     """
+    whole, enough = None, ENOUGH
     best, most = None, 0.0
-    for relation in chain(_alone(each, known), _paired(each, known, known)):
+    exact = [one._replace(half=0 * one.half) for one in known]
+    ways = (exact, known) if any(one.half.any() for one in known) else (known,)
+    for relation in chain.from_iterable(
+        chain(_alone(each, ones), _paired(each, ones, ones)) for ones in ways
+    ):
         made = relation.made
         agrees = _agrees(each, made)
         own = _bits(each, made, agrees) if agrees.sum() >= _least(agrees.size) else 0.0
-        if agrees.all() and own:
-            return relation if own >= ENOUGH else None
-        if own > most:
-            best, most = relation, own
-    if best is None:
-        return None
+        if not agrees.all():
+            best, most = max((best, most), (relation, own), key=itemgetter(1))
+        elif own >= enough:
+            whole, enough = relation, own
+            if not any(one.half.any() for one in relation.of):
+                return whole
+    if best is None or most <= enough:
+        return whole
     wrong = np.argwhere(~_agrees(each, best.made)).tolist()
-    misprints = [_is_misprinted(each, best.made, place) for place in wrong]
-    if best.says.endswith(SAME) or (each.is_column and not all(misprints)):
-        return None  # matrices that are nearly the same may both be right
-    among = math.log2((1 + len(known)) * len(ROOTS))
-    return best if most + MISPRINTED * sum(misprints) >= ENOUGH + among else None
+    swapped = [
+        _is_misprinted(each, best.made, place) or _misprint_before(each, best, place) is not None
+        for place in wrong
+    ]
+    if best.says.endswith(SAME) or ((each.kind or whole) and not all(swapped)):
+        return whole  # matrices that are nearly the same may both be right
+    among = math.log2(2 * (1 + _distance(best, known)) * len(ROOTS))
+    return best if most + MISPRINTED * sum(swapped) >= ENOUGH + among else whole
+
+
+def _distance(relation: Relation, known: Sequence[Shown]) -> int:
+    """Return how many matrices before one are printed behind those from which it follows."""
+    first = min(one.spread[0] for one in relation.of)
+    return sum(one.spread[0] >= first for one in known)
 
 
 def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
     """Yield the functions of single matrices that may have the shape of one."""
     for one in known:
-        if one.values.shape[1] == each.values.shape[1] and one.is_column is each.is_column:
+        if one.values.shape[1] == each.values.shape[1] and (one.kind == COLUMN) is (
+            each.kind == COLUMN
+        ):
             for says, make in _functions(each, one):
                 yield from _in_shape(Relation(says, (one,), make), one.values.shape[0], each)
 
@@ -280,8 +312,8 @@ def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iter
     """Yield the products and sums of two matrices that agree with one in nearly all entries."""
     groups: dict[tuple[int, ...], list[Shown]] = {}
     for other in others:
-        groups.setdefault(other.values.shape, []).extend([] if other.is_column else [other])
-    size, columns = each.values.shape[1], [one for one in ones if not one.is_column]
+        groups.setdefault(other.values.shape, []).extend([] if other.kind else [other])
+    size, columns = each.values.shape[1], [one for one in ones if one.kind != COLUMN]
     for one, group in product(columns, filter(None, groups.values())):
         (rows, width), (height, count) = one.values.shape, group[0].values.shape
         kinds = (
@@ -329,7 +361,9 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
     yield SAME, lambda x: x
     yield "the exponentials of", lambda x: x.each(np.exp)
     yield "the tanh of", lambda x: x.each(np.tanh)
+    yield "the square roots of", lambda x: x.each(np.sqrt)
     yield "the shares in the sum of", lambda x: share(x.low, x.high)
+    yield "the shares, in the last entry, of", lambda x: x / x[:, -1:]
     yield "the layer norm of", _norm
     is_hidden = each.values == 0 if one.values.shape == each.values.shape else False
     for root in ROOTS:
@@ -388,16 +422,6 @@ def _is_misprinted(each: Shown, made: Interval, place: Sequence[int]) -> bool:
     """Return whether only the sign, or the order of two digits, is wrong."""
     row, column = place
     half = each.half[row, column] + SLACK
-    numbers = np.array([*map(float, _misprints(each.text(place)))])
+    numbers = np.array([*map(float, misprints(each.text(place)))])
     low, high = made.low[row, column] - half, made.high[row, column] + half
     return bool(((low <= numbers) & (numbers <= high)).any())
-
-
-def _misprints(text: str) -> Iterator[str]:
-    """Yield a decimal with another sign, and with neighboring digits swapped."""
-    if not _DECIMAL.fullmatch(text):
-        return
-    yield text.lstrip("+-") if text.startswith("-") else f"-{text.lstrip('+')}"
-    for i, digit in enumerate(text):
-        if digit.isdecimal() and text[i + 1 : i + 2].isdecimal():
-            yield text[:i] + text[i + 1] + digit + text[i + 2 :]

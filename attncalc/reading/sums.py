@@ -6,6 +6,7 @@ neighbors, with the error that the rounding of their numbers allows. Sides with 
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +73,7 @@ _BRACES = re.compile(r"(?<=\^)\{ ?(-?[\d.]+) ?\}")
 _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
 _ANY = re.compile(r"[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?!\.?\w)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_DECIMAL = re.compile(r"[-+]?\d{0,9}\.\d{1,15}")
 _NAMED: dict[str, Callable[[Any], Any]] = {
     **{"exp": np.exp, "sqrt": np.sqrt, "√": np.sqrt, "tanh": np.tanh},
     "relu": lambda x: np.maximum(x, 0),
@@ -126,7 +128,7 @@ class _Arithmetic(Parser):
         token = self.take()
         if token in _CLOSING:
             return self._inside(token)
-        if token == "e":
+        if token == "e" and self.next == "^":  # and no word
             return np.e
         if token == "frac":
             above = self._deeper(self.atom)
@@ -532,3 +534,17 @@ def half_unit(number: str) -> float:
     mantissa, _, power = plain.lower().partition("e")
     half = 0.5 * 10.0 ** (int(power or 0) - _decimals(mantissa))
     return half if plain == number else 2 * half
+
+
+def misprints(number: str) -> Iterator[str]:
+    """Yield a decimal with another sign, and with neighboring digits swapped.
+
+    >>> [*misprints("0.12")]
+    ['-0.12', '0.21']
+    """
+    if not _DECIMAL.fullmatch(number):
+        return
+    yield number.lstrip("+-") if number.startswith("-") else f"-{number.lstrip('+')}"
+    for i, (digit, after) in enumerate(pairwise(number)):
+        if digit != after and digit.isdecimal() and after.isdecimal():
+            yield number[:i] + after + digit + number[i + 2 :]

@@ -157,12 +157,12 @@ def _of_sums(
 
 
 def _of_repeated(lesson: Lesson, found: Sequence[Finding]) -> Iterator[Placed]:
-    """Yield the rows that sentences repeat with a misprint, but for those reported before."""
+    """Yield what sentences repeat with a misprint, but for what is reported before."""
     told = {(each.line, each.found) for each in found if each.kind == WRONG}
-    for wrong, right in misprinted(lesson.with_points):
+    for what, wrong, right in misprinted(lesson.with_points):
         if (lesson.line(wrong.line), wrong.text) not in told:
-            why = "the same row is printed before, with another number"
-            one = Finding(WRONG, "a repeated row", (), wrong.text, right, (), why)
+            why = "it is printed elsewhere with digits in another order, or with another sign"
+            one = Finding(WRONG, what, (), wrong.text, right, (), why)
             yield one, wrong.line, wrong.line
 
 

@@ -112,6 +112,10 @@ def _read_text(text: str, place: str, expected: Expected | None) -> Answer:
     from attncalc.reading.answers.text import read_text_answer
 
     answer = read_text_answer(text, place, expected)
+    if "\t" in text and expected is not None:
+        from attncalc.reading.answers.csv_text import or_side_by_side
+
+        answer = or_side_by_side(answer, text, place, expected)
     if suffix == ".toml" and expected is not None and not answer.connections:
         answer = replace(answer, connections=_map_of_records(text, place, expected))
     return answer

@@ -1,9 +1,10 @@
 """Answers as CSV: named blocks, a folder with a file for each step, or a worksheet."""
 
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, takewhile
+from itertools import accumulate, groupby, takewhile, zip_longest
 
 from attncalc.base.errors import InputError
 from attncalc.problem.serialising import RESULTS
@@ -62,11 +63,23 @@ def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answe
     if answer and answer.matrices and not any(_trouble(answer, expected)):
         return answer
     other = read_text_answer(_with_tabs(text, place), place, expected)
-    if answer is None and not other.matrices and reason:
+    found = [each for each in (answer, or_side_by_side(other, text, place, expected)) if each]
+    best = min(found, key=lambda each: _trouble(each, expected))
+    if reason and not best.matrices:
         raise reason
-    beside = _side_by_side(text, place, expected) if any(_trouble(other, expected)) else None
-    found = [each for each in (answer, other, beside) if each]
-    return min(found, key=lambda each: _trouble(each, expected))
+    return best
+
+
+def or_side_by_side(answer: Answer, text: str, place: str, expected: Expected) -> Answer:
+    """Return the answer of a sheet as a text, or with its matrices side by side if that is better.
+
+    A sheet in a text has tabs between its cells.
+    """
+    if not any(_trouble(answer, expected)):
+        return answer
+    beside = _side_by_side(text, place, expected)
+    is_better = beside is not None and _trouble(beside, expected) < _trouble(answer, expected)
+    return beside if beside is not None and is_better else answer
 
 
 def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
@@ -77,23 +90,43 @@ def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
     sheet = _with_tabs(text, place).split("\n")
     cells = [line.split("\t") for line in sheet]
     width = max(map(len, cells))
-    for is_blank, group in groupby(range(len(sheet)), lambda i: not sheet[i].strip()):
+    for (is_blank, _), group in groupby(range(len(sheet)), _sections_of(cells)):
         rows = [*group]
         bands = [] if is_blank else _bands([cells[i] for i in rows])
         are_beside = are_beside or bool(bands)
         if len(lines) + len(rows) * len(bands) > LONGEST_SHEET:
             return None
         names = _names_of(bands, [cells[i] for i in rows], heads)
-        if not is_blank and not bands and len(rows) == 1:
-            heads = _heads_over(cells[rows[0]]) or heads
+        heads = next(filter(None, (_heads_over(cells[i]) for i in rows)), heads)
         for (start, stop), name in zip(bands or [(0, width)], names or [""], strict=True):
-            heading = [name] if name else []
-            lines += heading
-            lines += ["\t".join(cells[i][start:stop]).rstrip("\t") for i in rows] + [""]
-            numbers += [rows[0] + 1 for _ in heading] + [i + 1 for i in rows] + [rows[-1] + 1]
+            lines += [name] if name else []
+            numbers += [rows[0] + 1] if name else []
+            band = [[cell.strip() for cell in cells[i][start:stop]] for i in rows]
+            for i, row, below in zip_longest(rows, band, band[1:]):
+                if below and row[0] and not below[0] and _has_numbers(row) and _has_numbers(below):
+                    lines.append(row[0])  # the name of the rows below each other
+                    numbers.append(i + 1)
+                    row = ["", *row[1:]]
+                lines.append("\t".join(row).rstrip("\t"))
+                numbers.append(i + 1)
+            lines.append("")
+            numbers.append(rows[-1] + 1)
     if len(lines) > LONGEST_SHEET or not are_beside:
         return None
     return renumbered(read_text_answer("\n".join(lines), place, expected), numbers)
+
+
+def _has_numbers(row: Sequence[str]) -> bool:
+    return any(map(is_number_cell, row[1:]))
+
+
+def _sections_of(cells: Rows) -> Callable[[int], tuple[bool, int]]:
+    """Return whether each line is blank, and its section: one begins at a cell of words alone."""
+    filled = [[cell for cell in row if cell.strip()] for row in cells]
+    starts = [len(row) == 1 and not is_number_cell(row[0]) for row in filled]
+    ends = [False, *starts[:-1]]
+    sections = [*accumulate(map(operator.add, starts, ends))]
+    return lambda i: (not filled[i], sections[i])
 
 
 def _heads_over(cells: Sequence[str]) -> dict[int, int]:
@@ -105,22 +138,29 @@ def _heads_over(cells: Sequence[str]) -> dict[int, int]:
 def _names_of(
     bands: Sequence[tuple[int, int]], rows: Sequence[Sequence[str]], heads: Mapping[int, int]
 ) -> list[str]:
-    """Return the names of the bands beside a named one, if a line above gives their heads."""
+    """Return the names of bands if a line above gives their heads: one name is that of each."""
     if not bands or not heads:
         return [""] * len(bands)
     places = sorted(heads)
     own = [max((j for j in places if j <= b), default=places[0]) for _, b in bands]
-    owns_name = [len(rows[0]) > a and name_in(rows[0][a]) is not None for a, _ in bands]
-    if not owns_name[0] or any(owns_name[1:]) or len({*own}) < len(bands):
+    said = [rows[0][a] if len(rows[0]) > a and name_in(rows[0][a]) else "" for a, _ in bands]
+    if not said[0] or {*said[1:]} - {"", said[0]} or len({*own}) < len(bands):
         return [""] * len(bands)
-    return [f"{rows[0][bands[0][0]]} (head {heads[j]})" for j in own]
+    return [f"{said[0]} (head {heads[j]})" for j in own]
 
 
 def _bands(rows: Rows) -> list[tuple[int, int]]:
-    """Return the first and last columns of bands between empty columns; [] for one band."""
-    full = {j for row in rows for j, cell in enumerate(row) if cell}
+    """Return the first and last columns of bands between empty columns; [] for one band.
+
+    A column with a heading alone begins the band behind it.
+    """
+    full, below = (
+        {j for row in own for j, cell in enumerate(row) if cell} for own in (rows, rows[1:])
+    )
+    heads = {j for j in full - below if j + 1 in below and not is_number_cell(rows[0][j])}
+    full -= heads
     numbered = {j for row in rows for j, cell in enumerate(row) if cell and is_number_cell(cell)}
-    starts = sorted(j for j in full if j - 1 not in full)
+    starts = sorted(j - (j - 1 in heads) for j in full if j - 1 not in full)
     stops = sorted(j + 1 for j in full if j + 1 not in full)
     bands = [*zip(starts, stops, strict=True)]
     are_matrices = all(not numbered.isdisjoint(range(a, b)) for a, b in bands)

@@ -328,6 +328,9 @@ class Keeper(Labels):
         if head > MOST_HEADS:
             self.found.faults.append(f"line {block.line}: {name.matrix}: there is no head {head}")
             return
+        if not any(rows):
+            self.leave(block, "there are no numbers in its columns")
+            return
         part = Part(
             name.matrix, head, name.row, name.column, rows, block.line,
             self.row_from, self.column_from, name.turned,

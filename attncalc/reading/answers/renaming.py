@@ -228,7 +228,7 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
     if "S_masked" in options and part.name in SCORES and np.isneginf(values).any():
         finite = np.where(np.isneginf(values), np.nan, values)
         own, masked = (_agreement(n, finite, expected) for n in (part.name, "S_masked"))
-        is_early = own > masked
+        is_early = part.name == "S" and own > masked
         has_mask = np.isneginf(expected.steps["S_masked"]).any()
         return "S_masked" if has_mask and not is_early else None
     own = _agreement(part.name, values, expected)

@@ -325,9 +325,12 @@ class Witness:
         """Read the steps whose rows are all named, one by one."""
         for name in [*doubtful]:
             cut = self._by_name(name, read.get(name))
-            if cut is not None and cut.share >= least:
-                doubtful.remove(name)
-                read[name] = self._taken(name, cut, f"its rows are named {name}")
+            if cut is not None and cut.share >= least and name in doubtful:
+                masked = name.replace("S_scaled", "S_masked")
+                is_masked = np.isneginf(self.values[[*cut.places]]).any()
+                meant = masked if is_masked and masked in {*doubtful} - {*read} else name
+                doubtful.remove(meant)
+                read[meant] = self._taken(meant, cut, f"its rows are named {meant}")
 
     def _keys(
         self, names: list[str], read: Mapping[str, WrittenMatrix]

@@ -47,6 +47,12 @@ _COUNTED = re.compile(
 )
 """The words on a line that count rows, or the numbers of one."""
 _BRACKETS = " \t,;.|()[]"
+_AND = re.compile(
+    rf"{GRID.pattern}(?:\s{{0,80}}(?:[,;]|\b(?:and|und|et|y|e|en|och|og|i|a|ve|dan|и)\b|[和与と])"
+    rf"\s{{0,80}}{GRID.pattern}){{1,15}}"
+)
+_LISTS = re.compile(r"[,;&]|\b(?:and|und|et|y|e|en|och|og|i|ve|dan|и)\b|[和与と、]")
+"""Words and signs that join matrices, and those by which their names are a list."""
 
 
 def stacked(document: Document, labels: Container[str] = ()) -> list[Line]:
@@ -54,7 +60,8 @@ def stacked(document: Document, labels: Container[str] = ()) -> list[Line]:
     lines = _apart([*_below_own_names([*_columns_of_page(document.lines)], labels)])
     document.lines = [_without_bullet(line) for line in _without_empty(lines)]
     lines = [_with_lists(document, _with_counted(document, line)) for line in _with_bars(document)]
-    return _stacked(document, _joined(_without_gaps(document, lines)))
+    lines = _stacked(document, _joined(_without_gaps(document, lines)))
+    return [_with_heads(document, line) for line in lines]
 
 
 def _columns_of_page(lines: list[Line]) -> Iterator[Line]:
@@ -427,6 +434,19 @@ def _uneven(document: Document, lines: Sequence[Line], rows: list[list[str]]) ->
     return _Uneven(lines, names, found) if all(names) else None
 
 
+def _with_heads(document: Document, line: Line) -> Line:
+    """Return a line with matrices of one size, joined by a word or a comma, as heads of one."""
+    if document.is_full or not (match := _AND.search(line.text)):
+        return line
+    grids = [document.grids[mark] for mark in GRID.findall(match[0])]
+    sizes = {(len(rows), *map(len, rows)) for each in grids for rows in each.heads}
+    if len(sizes) > 1 or min(sizes)[0] < LEAST_BESIDE or _LISTS.search(line.text[: match.start()]):
+        return line
+    heads = tuple(rows for each in grids for rows in each.heads)
+    mark = document.add(Grid(heads, grids[0].line, grids[-1].last, "stack"))
+    return _with_text(line, line.text[: match.start()] + mark + line.text[match.end() :])
+
+
 def _row_grids(document: Document, text: str) -> list[str]:
     marks = GRID.findall(text)
     return marks if all(document.grids[mark].kind == "row" for mark in marks) else []
@@ -443,6 +463,7 @@ def _merged(document: Document, lines: Sequence[Line]) -> Line:
     pieces: list[str] = []
     for slot, marks in enumerate(columns):
         said = [each[slot].strip(_BRACKETS) for each in outside]
+        said += [","] * (slot > 0 and any(each[slot].strip() == "," for each in outside))
         grids = [document.grids[mark] for mark in marks]
         rows = fitted([row for grid in grids for row in grid.rows])
         kept = Grid((rows,), grids[0].line, grids[-1].last, "stack")

@@ -63,7 +63,7 @@ def table_at(lines: Sequence[Line], start: int) -> int:
     if not begins and not ("|" in text and _DELIMITER.fullmatch(below)):
         return 0
     stop = start
-    while stop < len(lines) and (_TABLE.match(lines[stop].text) or "|" in lines[stop].text):
+    while stop < len(lines) and (_TABLE.match(lines[stop].text) or _BAR.search(lines[stop].text)):
         stop += 1
     return stop - start
 

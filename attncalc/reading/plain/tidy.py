@@ -107,8 +107,8 @@ _ROOT = re.compile(r"\b(?:\w{1,9}\.)?[Ss]qrt ?(?:\( ?(\d{1,9}) ?\)|\[ ?(\d{1,9})
 _NUMBER = rf"-?\d{{1,12}}(?:[.,{COMMA}]\d{{1,12}})?"
 _TIMES = re.compile(rf"(?<=[\d)]) [xX] (?=(?:{_NUMBER}|\( ?{_NUMBER} ?\)) ?(?:\+|- |= ?[-\d(]))")
 """The letter x as the sign of a product in a sum: 0.3 x 2 + 0.7 x (-1) = -0.1."""
-_RANGE = re.compile(r"(?<=[A-Za-z])\[[\d:, ]{0,20}(?:\d:|:\d)[\d:, ]{0,20}\]")
-"""Rows or columns that a program takes: Q[:, 1:2]."""
+_RANGE = re.compile(r"(?<=[A-Za-z])[\[(][\d:, ]{0,20}(?:\d:|:\d)[\d:, ]{0,20}[\])]")
+"""Rows or columns that a program takes: Q[:, 1:2], Q(:,1:2)."""
 _SLASHED = re.compile(rf"\b([qkvoz]_?\d{{1,2}} ?= ?)\(({_NUMBER}(?: / {_NUMBER}){{1,9}})\)")
 """A vector with slashes between its entries: q1 = (1 / -2)."""
 _TYPST_ROW = re.compile(
