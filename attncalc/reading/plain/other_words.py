@@ -43,6 +43,10 @@ _GLUED = re.compile(r"\b(row|head)(\d{1,2})\b", re.IGNORECASE)
 _COUNTED = re.compile(
     rf"\b(?P<place>{'|'.join(_PLACES)}) (?P<word>{_ROWS}|{_TOKENS}|{_HEADS})\b", re.IGNORECASE
 )
+_ORDINAL = re.compile(
+    rf"\b(\d{{1,2}})(?:\.|st|nd|rd|th|[eè]re?|[eè]me|ª|\.ª) ?(?:row|{_ROWS})\b", re.IGNORECASE
+)
+"""An ordinal before the word for a row: 2. Zeile, 1ère ligne, 3rd row."""
 _OF = r"(?:de|del|der|von|di|della|do|da|van|du) (?:(?:la|las|los|il|o|a|den|de|le) )?"
 _IS = r"(?:es|è|é|ist|est|is|lautet|ergibt)"
 _BARE = re.compile(
@@ -69,7 +73,7 @@ def in_english(text: str) -> str:
     >>> in_english("Rij 2: 1, 3"), in_english("la clé du deuxième mot"), in_english("第二行：1")
     ('row 2: 1, 3', 'la clé du token 2', 'row 2: 1')
     """
-    text = _GLUED.sub(r"\1 \2", text)
+    text = _ORDINAL.sub(r"row \1", _GLUED.sub(r"\1 \2", text))
     text = _NEW.sub(lambda m: f"{_KINDS[m['word'].lower()]} {m['number']}", text)
     text = _COUNTED.sub(
         lambda m: f"{_KINDS[m['word'].lower()]} {_PLACES[m['place'].lower()]}", text

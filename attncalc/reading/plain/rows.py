@@ -213,19 +213,6 @@ def broken_row(text: str, width: int) -> list[str] | None:
     return cells if are_numbers and 2 * len(bad) <= len(cells) else None
 
 
-def scanned_row(text: str) -> list[str] | None:
-    """Return the cells of a row with letters in decimals: each is refused as a number.
-
-    >>> scanned_row("O.00 O.00 1.00"), scanned_row("0.5 of 1.0")
-    (['O.00', 'O.00', '1.00'], None)
-    """
-    if len(text) > LONGEST_OF_WORK or _RELATION.search(text):
-        return None
-    cells = parted(text)
-    are_numbers = all(is_number_cell(cell) or SCANNED.fullmatch(cell) for cell in cells)
-    return cells if len(cells) > 1 and are_numbers and any(map(is_number_cell, cells)) else None
-
-
 def fitted(rows: Rows, width: int = 0) -> Rows:
     """Return rows of one width, if mixed numbers and single cells allow it.
 
@@ -337,27 +324,6 @@ def without_counted_rows(rows: Rows) -> Rows | None:
         return None
     are_counts = any(firsts == [str(i + start) for i in range(len(rows))] for start in (0, 1))
     return [row[1:] for row in rows] if are_counts else None
-
-
-def without_uneven_counts(rows: Rows) -> Rows:
-    """Return rows without counts of columns above them and of rows before them, as pandas prints.
-
-    >>> without_uneven_counts([["0", "1"], ["0", "3.0", "7.0"], ["1", "2.0", "1.0"]])
-    [['3.0', '7.0'], ['2.0', '1.0']]
-    """
-    head, *others = rows
-    is_count = len(head) > 0 and any(
-        head == [str(i + start) for i in range(len(head))] for start in (0, 1)
-    )
-    if not is_count or not others or {len(row) for row in others} != {len(head) + 1}:
-        return rows
-    firsts = [row[0] for row in others]
-    start = int(head[0])
-    return (
-        [row[1:] for row in others]
-        if firsts == [str(i + start) for i in range(len(others))]
-        else rows
-    )
 
 
 def are_alike(name: str, other: str) -> bool:
