@@ -101,8 +101,6 @@ class Block:
 
 _ASIDE = re.compile(r"^(\s{0,9}[^\W\d_][^\d()\[\]=:]{1,60}) ?\([^()]{1,200}=[^()]{1,80}\):\s*$")
 """A heading with work in brackets: Weights (row 1: e^2 + e^1 = 10.11):"""
-_SENTENCES = re.compile(rf"(?<={GRID.pattern})\.\s+(?=[A-ZÀ-Ý])")
-"""The boundary between sentences, where one ends with numbers."""
 Named = Callable[[str], bool]
 Other = Callable[[Sequence[Line], int], bool]
 
@@ -120,9 +118,7 @@ def blocks_of(
     """
     document = document_of(text)
     document.lines = [
-        Line(line.number, _ASIDE.sub(r"\1:", part))
-        for line in stacked(document, labels)
-        for part in _SENTENCES.split(line.text)
+        Line(line.number, _ASIDE.sub(r"\1:", line.text)) for line in stacked(document, labels)
     ]
     parter = _Parter(document, names_a_row, is_other, labels)
     parter.run()
@@ -315,9 +311,6 @@ class _Parter:
         while stop < len(self.lines) and (row := self._row(stop, rows)):
             if rows and bool(row[0]) != bool(names[0]):
                 break
-            are_tokens = bool(rows) and names[0] in self.labels and row[0] in self.labels
-            if rows and not are_tokens and _are_unlike(names[0], rows[0], *row):
-                break
             names.append(row[0])
             rows.append(row[1])
             stop += 1
@@ -340,7 +333,7 @@ class _Parter:
         text = _BEHIND_ROW.sub("", self.lines[i].text.rstrip())
         if GRID.search(text) or _GOES_ON.match(text) or self.is_other(self.lines, i):
             return None
-        if cells := split_row(_without_bars(text)) or row_of_equations(text):
+        if cells := split_row(text) or row_of_equations(text):
             return "", cells
         found = labelled_row(text, self.labels)
         if found and (not self.names_a_row(found[0]) or self._is_among_tokens(i, found)):
@@ -359,7 +352,7 @@ class _Parter:
 
     def _row_below(self, i: int) -> list[str] | None:
         """Return the first row of numbers below a line, after other malformed rows."""
-        below = [_without_bars(line.text) for line in self.lines[i + 1 : i + 4]]
+        below = [line.text for line in self.lines[i + 1 : i + 4]]
         return next((row for text in below if (row := split_row(text))), None)
 
     def _under_names(self, i: int) -> int:
@@ -386,7 +379,7 @@ class _Parter:
         below = self.lines[i + 1].text if i + 1 < len(self.lines) else ""
         if not below.strip() or GRID.search(below):
             return 0
-        clauses = self._clauses(self.lines[i], _without_bars(self.lines[i].text))
+        clauses = self._clauses(self.lines[i], self.lines[i].text)
         last = clauses[-1]
         if last.kind != "row" or not last.names:
             return 0
@@ -422,7 +415,7 @@ class _Parter:
         """Split a line at its equals signs."""
         if _HEADING.match(line.text):
             self.is_new = True
-        text = _without_bars(line.text)
+        text = line.text
         if (row := _REMARKED.fullmatch(text)) and row["label"] in self.labels:
             text = row["row"]
         clauses = self._clauses(line, text)
@@ -457,12 +450,6 @@ class _Parter:
         )  # fmt: skip
 
 
-def _are_unlike(name: str, row: list[str], other: str, cells: list[str]) -> bool:
-    """Return whether rows of different widths have different words: powers, and their sum."""
-    are_words = name.isalpha() and other.isalpha() and name != other
-    return are_words and 1 in (len(row), len(cells)) and len(row) != len(cells)
-
-
 def _names_over(text: str, labels: Container[str]) -> list[str]:
     """Return the names of columns in a line: tokens, or one name with counts."""
     heads = text.split()
@@ -471,16 +458,6 @@ def _names_over(text: str, labels: Container[str]) -> list[str]:
     are_names = are_counted and any(map(str.isalpha, stems))
     is_row = 1 < len(heads) <= MOST_HEADS and (are_names or all(head in labels for head in heads))
     return heads if is_row else []
-
-
-def _without_bars(text: str) -> str:
-    """Remove the bars around a row: | 1 2 |, and Q = | 1 2 |."""
-    clean = text.strip()
-    if clean.count("|") == 2 and clean.endswith("|"):
-        before, inner, _ = clean.split("|")
-        if before.rstrip()[-1:] in ("=", ":", "≈", "") and split_row(inner):
-            return f"{before} {inner}"
-    return text
 
 
 def _has_words(rows: Rows) -> bool:

@@ -4,6 +4,7 @@
 """
 
 import re
+from itertools import pairwise
 
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.rows import split_row
@@ -24,11 +25,17 @@ _VALUE = (
     rf"{_NUMBER}(?![\w/]|[.,{COMMA}]\d)|[\[(] ?{_NUMBER}(?:(?:[,;] ?| ){_NUMBER}){{1,12}} ?[\])]"
 )
 _TOLD = re.compile(
-    rf"[^\d=]*?(?P<name>{_NAME})[^\d=]{{1,40}}?=? ?(?P<value>{_VALUE})"
-    rf"[^\d=]*(?:(?<![^\s(]){_VALUE})?[^\d=]*",
+    rf"[^\d=]*?(?P<name>{_NAME}|\brow \d{{1,2}}(?=[^\d=]{{1,40}}[\[(]))"
+    rf"[^\d=]{{1,40}}?=? ?(?P<value>{_VALUE})[^\d=]*",
     re.IGNORECASE,
 )
-"""An entry or a row, its value, and perhaps the old one: Q[2,1] should be -1, not 1."""
+"""An entry or a row, and its value: Q[2,1] should be -1, I lost the sign."""
+_INSTEAD = re.compile(
+    r",? (?:and )?(?:not|instead of|rather than|nicht|statt|und nicht|au lieu de|et non|pas|non|não"
+    rf"|niet|e non|en niet|invece di|em vez de|no|en lugar de|en vez de|!=) (?:{_VALUE})",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(r"[^\W\d_][ :]{0,3}$")
 _OF_ROW = rf"{_NUMBER}(?:(?:[,;] ?| {{1,4}}){_NUMBER}){{0,12}}(?: x){{0,12}}"
 _WAIT = re.compile(
     rf"(?P<name>[^\n]{{0,100}}?[=≈:] ?)(?P<old>{_OF_ROW})[ ,;.(—-]{{0,4}}(?:->|→)? ?"
@@ -102,7 +109,11 @@ def with_corrections(text: str) -> str:
     >>> with_corrections("k2 = 2, 2 -> no, 2, 1")
     'k2 = 2, 1'
     """
-    return "\n".join(map(_line, text.split("\n")))
+    lines = text.split("\n")
+    for i, (line, below) in enumerate(pairwise(lines)):
+        if _CORRECTS.search(line) and _ENDS.search(line) and (row := split_row(below)):
+            lines[i], lines[i + 1] = f"{line} [{' '.join(row)}]", ""
+    return "\n".join(map(_line, lines))
 
 
 def _count(row: str) -> int:
@@ -119,6 +130,6 @@ def _line(line: str) -> str:
     if said := _ROW_IS.match(line):
         return f"{said['name']} = [{said['value']}]"
     is_said = _CORRECTS.search(line) or _SORRY.match(line)
-    if is_said and (found := _TOLD.fullmatch(line)):
+    if is_said and (found := _TOLD.fullmatch(_INSTEAD.sub("", line, count=1))):
         return f"correction: {found['name']} = {found['value']}"
     return line

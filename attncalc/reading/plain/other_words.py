@@ -47,17 +47,6 @@ _ORDINAL = re.compile(
     rf"\b(\d{{1,2}})(?:\.|st|nd|rd|th|[eè]re?|[eè]me|ª|\.ª) ?(?:row|{_ROWS})\b", re.IGNORECASE
 )
 """An ordinal before the word for a row: 2. Zeile, 1ère ligne, 3rd row."""
-_OF = r"(?:de|del|der|von|di|della|do|da|van|du) (?:(?:la|las|los|il|o|a|den|de|le) )?"
-_IS = r"(?:es|è|é|ist|est|is|lautet|ergibt)"
-_BARE = re.compile(
-    rf"\b(?:la|el|il|lo|le|die|der|das|den|a|o|de|het) (?P<place>{'|'.join(_PLACES)})"
-    rf"(?: {_IS})?(?=[ :]{{1,2}}[(\[\d+−–-]|[ .,;:]|$)",
-    re.IGNORECASE,
-)
-"""An ordinal without a noun: la segunda es (1, 2), para el tercero."""
-_ROW_OF = re.compile(
-    rf"\b(row \d{{1,3}}) {_OF}(?P<of>[^\d,;:()=\n]{{1,30}}?) {_IS}:?(?= [(\[\d+−–-])", re.IGNORECASE
-)
 _SIGNS = re.compile(
     r"第? ?(?P<place>\d{1,3}|[一二三四五六七八九]) ?(?:个|個|つの)? ?"
     r"(?P<word>行目?|词元|单词|标记|トークン|注意力头|个头|头|頭|ヘッド)(?:目)?"
@@ -78,9 +67,6 @@ def in_english(text: str) -> str:
     text = _COUNTED.sub(
         lambda m: f"{_KINDS[m['word'].lower()]} {_PLACES[m['place'].lower()]}", text
     )
-    if "row" in text or "token" in text:
-        text = _ROW_OF.sub(r"\1 of \g<of> is", text)
-        text = _BARE.sub(lambda m: _ENGLISH[_PLACES[m["place"].lower()] - 1].split()[0], text)
     if not _HAS_SIGNS.search(text):
         return text
     return _SIGNS.sub(_counted, text.translate(_PLAIN))

@@ -39,18 +39,10 @@ _HAS_DIGIT = re.compile(r"[\d½¼¾⅓⅔]|__|[?…]|∞")
 _JOINED = re.compile(r"(?<=[\d.)])\s?/\s?(?=[\d(√])")
 _PROPER = re.compile(r"(\d{1,6})\s?/\s?(\d{1,6})")
 _WHOLE = re.compile(r"[-+]?\d{1,6}")
-_APART = re.compile(r"\d\s+[-+]?[.\d]")
-_GLUED = re.compile(r"(?<=\d),(?=\d)")
 _DIGITS = re.compile(r"\d+")
 _RELATION = re.compile(r"[=≈:]")
 _LIST_ITEM = re.compile(r"\s{0,40}\(?\d{1,2}[.)]\s+[^\W\d_]")
-_LAST = re.compile(
-    r"(?P<before>[-+.,;%\d\s"
-    + COMMA
-    + r"/½¼¾⅓⅔−–]{1,400}+)(?<=\s)(?:and|und|et|y|e|en|和|と)\s(?P<last>[-+−–.\d]\S{0,20})",
-    re.IGNORECASE,
-)
-"""A word before the last number of a row: 1 and 3, 0,5; 2 e 1."""
+_AND = re.compile(r",? (?:and|und|et|y|e|en|和|と) (?=[-+−–.\d])", re.IGNORECASE)
 _CROSSES = ("x", "X", "×", "*", "/")
 """Signs in the entries that a mask excludes."""
 SCANNED = re.compile(r"[-−–]?[\dOoQlI]{0,6}[." + COMMA + r"](?=[OoQlI]*\d)[\dOoQlI]{1,6}")
@@ -97,12 +89,7 @@ def listed_row(text: str) -> list[str] | None:
     >>> listed_row("1 e 3"), listed_row("0.5, 2 and -1/2"), listed_row("1 2")
     (['1', '3'], ['0.5', '2', '-1/2'], ['1', '2'])
     """
-    match = _LAST.fullmatch(text.strip())
-    if match is None:
-        return split_row(text)
-    before = split_row(match["before"].strip(" ,;"))
-    last = split_row(match["last"].rstrip(" ,;."))
-    return [*before, *last] if before and last and len(last) == 1 else None
+    return split_row(_AND.sub("; " if ";" in text else ", ", text))
 
 
 def parted(text: str) -> list[str]:
@@ -114,8 +101,6 @@ def parted(text: str) -> list[str]:
         clean = clean.strip("[] ,;")
     if clean.count(" / ") > 1 and all(map(looks_like_entry, cells := clean.split(" / "))):
         return [cell.strip() for cell in cells]
-    if "," in clean and ", " not in clean and _APART.search(clean):
-        return _words(_GLUED.sub(COMMA, clean))
     for sign in (",", ";"):
         if sign in clean:
             return [cell.strip() for cell in clean.split(sign)]

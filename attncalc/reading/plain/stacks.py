@@ -179,7 +179,7 @@ def _names_above(found: list[Line], line: Line) -> tuple[list[re.Match[str]], in
     """Return the names on the line above another, perhaps with a rule between, and the distance."""
     back = 2 if found and _RULE.fullmatch(found[-1].text) else 1
     above = found[-back] if len(found) >= back else line
-    if line.number - above.number > back:
+    if len(found) < back or line.number - above.number > back:
         return [], back
     return [*_NAME.finditer(above.text, 0, LONGEST_COUNTED)], back
 

@@ -28,7 +28,6 @@ _SUM = re.compile(
     re.I,
 )
 _OF_ROWS = ("row", "i", "index", "token", "zeile", "fila", "ligne", "idx", "pos", "#", "r")
-_OF_COLUMNS = ("col", "column", "j", "spalte", "columna", "colonne", "dim", "c", "feature")
 _TYPES = re.compile(r"[|│┃](?:\s{0,80}(?:[iuf](?:8|16|32|64)|str|bool|cat)\s{0,80}[|│┃])+")
 """The types that polars prints below the names of columns."""
 TABLE_SIGN = re.compile(r"[|│╭├╰┌└┏┡+]")
@@ -198,26 +197,11 @@ def _without_counts(rows: Rows, titles: Sequence[str]) -> Rows:
     rows = [(row + [""] * width)[:width] for row in rows]
     firsts = [row[0] for row in rows if row]
     are_counts = [[str(i + start) for i in range(len(rows))] for start in (0, 1)]
-    if len(titles) > 1 and titles[0] in _OF_ROWS and titles[1] in _OF_COLUMNS and width == 3:
-        return _of_entries(rows)
     is_counted = bool(titles) and titles[0] in _OF_ROWS
     is_counted = is_counted or (firsts in are_counts and (len(rows) > 1 or bool(titles)))
     if width > 1 and (is_counted or not any(map(looks_like_entry, firsts))):
         return [row[1:] for row in rows]
     return rows
-
-
-def _of_entries(rows: Rows) -> Rows:
-    """Return the matrix of a list of entries with row and column numbers; [] for gaps."""
-    places = {(row[0], row[1]): row[2] for row in rows}
-    sides = [list(dict.fromkeys(row[k] for row in rows)) for k in (0, 1)]
-    if len(places) != len(rows) or len(rows) != len(sides[0]) * len(sides[1]):
-        return []
-    if any(not looks_like_entry(cell) for cell in places.values()):
-        return []
-    are_in_order = all(not all(map(str.isdigit, side)) or side == sorted(side, key=int)
-                       for side in sides)  # fmt: skip
-    return [[places[i, j] for j in sides[1]] for i in sides[0]] if are_in_order else []
 
 
 def cells_by_line(lines: Sequence[Line]) -> Rows:

@@ -95,7 +95,6 @@ _WIKI_HEADING = re.compile(r"(?m)^(?:={2,6} ?|h[1-6]\. )(?=[^\W\d_])([^=\n]{1,12
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
 _APART = re.compile(r"(?<=\d) \. (?=\d)")
-_SIGN_APART = re.compile(r"(?:(?<=[(\[|])|(?<=[(\[|] )|(?<=  )|(?<=^))- (?=\d)")
 _THIN = re.compile(r"\\,(?= ?(?:;|\)|\\right))|(?<=[;(])\\,|(?<=; )\\,")
 r"""TeX's thin space beside separators and brackets: (0,62\,;\,0,38)."""
 _FORMULA = re.compile(r"(?<=\t)=(?:[A-Z][A-Z.]{1,20}\(|\$?[A-Z]{1,2}\$?\d)[^\t\n]{0,200}")
@@ -192,13 +191,11 @@ def _without_empty_columns(text: str) -> str:
 
 
 def _together(text: str) -> str:
-    """Join numbers that a scanner split, in lines without a sum: - 2 . 5."""
+    """Join numbers that a scanner split, in lines without a sum: 2 . 5."""
     if not _APART.search(text):
         return text
     lines = text.split("\n")
-    return "\n".join(
-        line if "+" in line else _SIGN_APART.sub("-", _APART.sub(".", line)) for line in lines
-    )
+    return "\n".join(line if "+" in line else _APART.sub(".", line) for line in lines)
 
 
 _ANGLES = re.compile(r"[<⟨〈] ?(-?[\d.]{1,12}(?:, ?-?[\d.]{1,12}){1,60}) ?[>⟩〉]")
@@ -275,10 +272,6 @@ _AMONG_WHOLES = re.compile(
 """Rows that would have several widths if commas separated numbers: 8,5 / 8, and 2,5 e -2."""
 _ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
 _BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d{2,6}(?!\d|[,.]\d)")
-_LISTED = re.compile(r"[\[(] ?-?\d{1,9}(?:,\d{1,9})?(?: ?; ?-?\d{1,9}(?:,\d{1,9})?){1,60} ?[\])]")
-"""Numbers between semicolons: [1,1547; 0]."""
-LONGEST_WHOLE = 2
-"""The most digits of a number beside a comma that may be one of a row: [1,25; 3,10]."""
 SEVERAL = 2
 """The smallest number of decimals such as 0,05 for a text without decimal points to use commas."""
 _TEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
@@ -310,16 +303,8 @@ def with_decimal_commas(text: str) -> str:
         return text
     text = _TEX_COMMA.sub(COMMA, text)
     if not _uses_decimal_commas(text):
-        return _LISTED.sub(_with_marks, text)
+        return text
     return _MISREAD.sub(rf"\1{COMMA}\2", _DECIMAL.sub(_with_mark, text))
-
-
-def _with_marks(match: "re.Match[str]") -> str:
-    """Return a list between semicolons with decimal commas, if its numbers can be no rows."""
-    parts = [each.partition(",") for each in match[0].strip("[]()").split(";")]
-    is_mixed = len({bool(comma) for _, comma, _ in parts}) > 1
-    is_long = any(len(below.strip()) > LONGEST_WHOLE for _, _, below in parts)
-    return match[0].replace(",", COMMA) if is_mixed or is_long else match[0]
 
 
 def _with_mark(match: "re.Match[str]") -> str:
