@@ -42,12 +42,6 @@ _REMARKED = re.compile(
     rf"[^=≈{GRID.pattern[1:-1]}]+"
 )
 """A row of a token, and a remark far behind it: cat [1, 3]       1 pt per row."""
-_HEADED_ROW = re.compile(
-    rf"\s*(?P<name>[^:=≈{GRID.pattern[1:-1]}]{{1,40}}[:=])\s+"
-    rf"(?P<row>[^\W\d_]{{1,30}} ?{GRID.pattern})"
-)
-"""The name of a matrix before the row of its first token: Q: cat [1, 3]."""
-_TOKEN_ROW = re.compile(rf"\s*[^\W\d_]{{1,30}}[: ] ?{GRID.pattern}")
 _BEHIND_ROW = re.compile(r"(?<=[\d.%]) {2,}+\((?=[^()]*[^\d\s.,;()])[^()]{3,160}\)$")
 """Work in brackets after a row of numbers."""
 _GOES_ON = re.compile(r"\s*+(?:[=→]|≈(?![-.\d]))")
@@ -169,17 +163,8 @@ class _Parter:
             return count
         if count := self._under_names(i) or self._beside(i):
             return count
-        self._said(self._without_name(i))
+        self._said(line)
         return 1
-
-    def _without_name(self, i: int) -> Line:
-        """Return a line, without the name of a matrix before the row of its first token."""
-        line, below = self.lines[i], self.lines[i + 1 : i + 2]
-        is_first = any(_TOKEN_ROW.fullmatch(each.text) for each in below)
-        if not is_first or (match := _HEADED_ROW.fullmatch(line.text)) is None:
-            return line
-        self._said(Line(line.number, match["name"]))
-        return Line(line.number, match["row"])
 
     def _patterns(self, i: int) -> int:
         """Skip the sentences about patterns on attncalc's own pages, which contain no step."""

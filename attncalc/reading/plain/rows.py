@@ -295,8 +295,7 @@ def without_counts_from_0(rows: Rows) -> Rows | None:
 
 def without_counted_columns(rows: Rows) -> Rows | None:
     """Return rows without those that count their columns, from 0 or from 1; None without them."""
-    counts = [[str(i + start) for i in range(len(rows[0]) if rows else 0)] for start in (0, 1)]
-    return rows[1:] if len(rows) > 1 and len(rows[0]) > 1 and rows[0] in counts else None
+    return rows[1:] if len(rows) > 1 < len(rows[0]) and are_counts(rows[0]) else None
 
 
 def without_counted_rows(rows: Rows) -> Rows | None:
@@ -307,8 +306,12 @@ def without_counted_rows(rows: Rows) -> Rows | None:
     firsts = [row[0] for row in rows if row]
     if len(firsts) < max(2, len(rows)) or min(map(len, rows)) < 2:
         return None
-    are_counts = any(firsts == [str(i + start) for i in range(len(rows))] for start in (0, 1))
-    return [row[1:] for row in rows] if are_counts else None
+    return [row[1:] for row in rows] if are_counts(firsts) else None
+
+
+def are_counts(cells: Sequence[str]) -> bool:
+    """Return whether cells count from 0 or from 1."""
+    return any([*cells] == [str(i + start) for i in range(len(cells))] for start in (0, 1))
 
 
 def are_alike(name: str, other: str) -> bool:

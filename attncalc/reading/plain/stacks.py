@@ -24,7 +24,8 @@ _ROW_SIGNS = (" / ", " | ", " || ", " // ")
 _NAME, _RULE = re.compile(r"[^\s|]+(?: [^\s|]+)*"), re.compile(r"(?=\s*+[─━=-]{3})[\s─━=-]*+")
 """A name over one of several matrices side by side, and a line below it."""
 _BEFORE_TOKEN = re.compile(
-    r"\s{0,9}([^\s|](?:[^|]{0,30}?[^\s|:])??)\s{2,80}(\S{1,40})\s{1,80}[-−.\d]"
+    r"\s{0,9}([^\s|](?:[^|]{0,30}?[^\s|:])??)(?:\s{2,80}|:\s{1,9})([^\s:]{1,40}):?\s{1,80}"
+    rf"(?:[-−.\d]|{GRID.pattern})"
 )
 _OWN_NAME = re.compile(r"(?<!\S)([^\W\d][^=:|\t]{0,30}?)\s?[=:]\s{0,9}(?=[-+.\d])")
 _DIVIDED_BY = re.compile(r"^[:÷](?= ?[√\d])")
@@ -51,7 +52,7 @@ def stacked(document: Document, labels: Container[str] = ()) -> list[Line]:
     """Return the lines of a document, with the lines of one matrix or equation combined."""
     lines = _apart([*_below_own_names([*_columns_of_page(document.lines)], labels)])
     document.lines = [_without_bullet(line) for line in lines]
-    lines = [_with_lists(document, _with_counted(document, line)) for line in _with_bars(document)]
+    lines = [_with_lists(document, _with_counted(line)) for line in _with_bars(document)]
     return _stacked(document, _joined(_without_gaps(document, lines)))
 
 
@@ -109,7 +110,7 @@ def _below_own_names(lines: list[Line], labels: Container[str]) -> Iterator[Line
             line = Line(line.number, _OWN_NAME.sub(_blank, line.text))
         named = _BEFORE_TOKEN.match(line.text)
         row = _LABEL_BEFORE.match(below.text) if named and below else None
-        if named and row and named[2] in labels and row[0].strip() in labels:
+        if named and row and named[2] in labels and row[0].strip(" :\t") in labels:
             yield Line(line.number, f"{_DIVIDED_BY.sub('/', named[1])}:")
             line = Line(line.number, " " * named.start(2) + line.text[named.start(2) :])
         yield line
@@ -272,13 +273,10 @@ def _with_lists(document: Document, line: Line) -> Line:
     return line
 
 
-def _with_counted(document: Document, line: Line) -> Line:
-    """Return a line with its counted rows as one grid: Q: row 1: 1, 3; row 2: -1, 1.
-
-    Single numbers with a name each are one row: x2 attends to x1: 0.38, x2: 0.62.
-    """
+def _with_counted(line: Line) -> Line:
+    """Return a line with its counted numbers as a row: x2 attends to x1: 0.38, x2: 0.62."""
     names = list(_COUNTED.finditer(line.text, 0, LONGEST_COUNTED))
-    if document.is_full or len(names) < 2 or len(line.text) > LONGEST_COUNTED:
+    if len(names) < 2 or len(line.text) > LONGEST_COUNTED:
         return line
     counts = [int(name[2]) for name in names]
     stops = [*(name.start() for name in names[1:]), len(line.text)]
@@ -286,16 +284,12 @@ def _with_counted(document: Document, line: Line) -> Line:
         split_row(line.text[name.end() : stop].strip(_BRACKETS)) or []
         for name, stop in zip(names, stops, strict=True)
     ]
-    is_list = counts == list(range(1, len(counts) + 1)) and len({name[1] for name in names}) == 1
-    if not is_list or not cells[0] or len({len(row) for row in cells}) > 1:
-        return line
+    is_list = counts == [*range(1, len(counts) + 1)] and len({name[1] for name in names}) == 1
     before = line.text[: names[0].start()].rstrip()
-    if len(cells[0]) == 1 and names[0][1].lower() not in _ROWS:
-        if not _HAS_DIGIT.search(before):  # separate rows, such as k1 = 3, k2 = 4
-            return line
-        return _with_text(line, f"{before.rstrip(':')}: {', '.join(row[0] for row in cells)}")
-    mark = document.add(Grid((cells,), line.number, line.number, "stack"))
-    return _with_text(line, f"{before} {mark}")
+    is_row = is_list and all(len(row) == 1 for row in cells) and names[0][1].lower() not in _ROWS
+    if not is_row or not _HAS_DIGIT.search(before):  # separate rows, such as k1 = 3, k2 = 4
+        return line
+    return _with_text(line, f"{before.rstrip(':')}: {', '.join(row[0] for row in cells)}")
 
 
 def _joined(lines: list[Line]) -> list[Line]:

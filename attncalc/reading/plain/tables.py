@@ -9,6 +9,7 @@ from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry
 from attncalc.reading.plain.rows import (
     Rows,
     are_alike,
+    are_counts,
     fitted,
     parted,
     result_of,
@@ -196,9 +197,8 @@ def _without_counts(rows: Rows, titles: Sequence[str]) -> Rows:
     width = max((i for row in rows for i, cell in enumerate(row, start=1) if cell), default=0)
     rows = [(row + [""] * width)[:width] for row in rows]
     firsts = [row[0] for row in rows if row]
-    are_counts = [[str(i + start) for i in range(len(rows))] for start in (0, 1)]
     is_counted = bool(titles) and titles[0] in _OF_ROWS
-    is_counted = is_counted or (firsts in are_counts and (len(rows) > 1 or bool(titles)))
+    is_counted = is_counted or (are_counts(firsts) and (len(rows) > 1 or bool(titles)))
     if width > 1 and (is_counted or not any(map(looks_like_entry, firsts))):
         return [row[1:] for row in rows]
     return rows
@@ -284,8 +284,7 @@ def _is_one_of_names(rows: Rows) -> bool:
     if len(head) > 1 and are_alike(head[0], head[1]) and all(map(is_number_cell, firsts)):
         return True
     are_rows = all(map(is_number_cell, head[1:])) and not any(map(looks_like_entry, firsts))
-    counts = [[str(i + start) for i in range(len(head) - 1)] for start in (0, 1)]
-    return are_rows and bool(firsts) and len(head) > 1 and head[1:] not in counts
+    return are_rows and bool(firsts) and len(head) > 1 and not are_counts(head[1:])
 
 
 def _without_sums(rows: Rows) -> Rows:

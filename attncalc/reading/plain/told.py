@@ -40,7 +40,7 @@ _LEADS = " \t\n\r,;:≈"
 _ROOT = re.compile(r"(?:√ ?|sqrt ?|root of |racine de |raíz de |Wurzel (?:aus )?)\(?\d{1,4}\)?")
 _END = re.compile(r"[.!?:](?=\s)|\n[^\S\n]*(?=\n|[-*#>|])")
 _OTHER = "?"
-"""What is said before numbers that are no vector of a sentence."""
+"""The words before numbers that are no vector of a sentence."""
 _FIRST_AND = re.compile(rf"\A{_AND}(?: |\Z)", re.IGNORECASE)
 _NO_WORDS = re.compile(r"[→\d=+·*×/^\[\]|{}&\\<>_#(]")
 _TAIL = re.compile(
