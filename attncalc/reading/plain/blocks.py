@@ -37,11 +37,6 @@ PREAMBLE = re.compile(
     re.I,
 )
 """The header of a mail, or the lines that a program prints when it starts."""
-_REMARKED = re.compile(
-    rf"(?P<row>\s*(?P<label>[^\W\d_]{{1,30}})[:\s]\s*{GRID.pattern}) {{3,}}"
-    rf"[^=≈{GRID.pattern[1:-1]}]+"
-)
-"""A row of a token, and a remark far behind it: cat [1, 3]       1 pt per row."""
 _BEHIND_ROW = re.compile(r"(?<=[\d.%]) {2,}+\((?=[^()]*[^\d\s.,;()])[^()]{3,160}\)$")
 """Work in brackets after a row of numbers."""
 _GOES_ON = re.compile(r"\s*+(?:[=→]|≈(?![-.\d]))")
@@ -401,8 +396,6 @@ class _Parter:
         if _HEADING.match(line.text):
             self.is_new = True
         text = line.text
-        if (row := _REMARKED.fullmatch(text)) and row["label"] in self.labels:
-            text = row["row"]
         clauses = self._clauses(line, text)
         if all(clause.kind == "nothing" and not clause.factors for clause in clauses):
             names = [name for clause in clauses for name in clause.names]

@@ -270,7 +270,6 @@ _AMONG_WHOLES = re.compile(
     r"|(?<![\d,.])\d+ (?:/|e|y|et|und|and|en) [-+]?\d+,\d+(?![\d,.])"
 )
 """Rows that would have several widths if commas separated numbers: 8,5 / 8, and 2,5 e -2."""
-_ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
 _BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d{2,6}(?!\d|[,.]\d)")
 SEVERAL = 2
 """The smallest number of decimals such as 0,05 for a text without decimal points to use commas."""
@@ -323,7 +322,7 @@ def _uses_decimal_commas(text: str) -> bool:
     if not points and len(_BELOW_ONE.findall(text)) >= SEVERAL:
         return True
     against = points + len(_AFTER_COMMA.findall(text))
-    beside = len(_BESIDE.findall(text)) + len(_ALONE.findall(text))
+    beside = len(_BESIDE.findall(text))
     beside += len(_AMONG_WHOLES.findall(text))
     return beside > against or (decimal > 3 * against and _several_places(text) * 2 > decimal)
 
