@@ -271,6 +271,10 @@ _AMONG_WHOLES = re.compile(
 )
 """Rows that would have several widths if commas separated numbers: 8,5 / 8, and 2,5 e -2."""
 _BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d{2,6}(?!\d|[,.]\d)")
+_LISTED = re.compile(r"[\[(] ?-?\d{1,9}(?:,\d{1,9})?(?: ?; ?-?\d{1,9}(?:,\d{1,9})?){1,60} ?[\])]")
+"""Numbers between semicolons: [1,1547; 0]."""
+LONGEST_WHOLE = 2
+"""The most digits of a number beside a comma that may be one of a row: [1,25; 3,10]."""
 SEVERAL = 2
 """The smallest number of decimals such as 0,05 for a text without decimal points to use commas."""
 _TEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
@@ -302,8 +306,16 @@ def with_decimal_commas(text: str) -> str:
         return text
     text = _TEX_COMMA.sub(COMMA, text)
     if not _uses_decimal_commas(text):
-        return text
+        return _LISTED.sub(_with_marks, text)
     return _MISREAD.sub(rf"\1{COMMA}\2", _DECIMAL.sub(_with_mark, text))
+
+
+def _with_marks(match: "re.Match[str]") -> str:
+    """Return a list between semicolons with decimal commas, if its numbers can be no rows."""
+    parts = [each.partition(",") for each in match[0].strip("[]()").split(";")]
+    is_mixed = len({bool(comma) for _, comma, _ in parts}) > 1
+    is_long = any(len(below.strip()) > LONGEST_WHOLE for _, _, below in parts)
+    return match[0].replace(",", COMMA) if is_mixed or is_long else match[0]
 
 
 def _with_mark(match: "re.Match[str]") -> str:
