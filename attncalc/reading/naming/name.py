@@ -150,6 +150,10 @@ class Name(NamedTuple):
         return (self.row != 0) != (self.column != 0)
 
 
+_OUTPUT = re.compile(r"\\?(?:text|mathrm)?\{?head\}?_\{?(\d{1,2})\}?")
+"""The outputs of a head, as in Concat(head_1, head_2); "Head 1" is a heading."""
+
+
 def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     """Return the matrix, row or entry that a text names; None if it names none.
 
@@ -178,6 +182,8 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
     clean = _without_calls(clean)
     if _ON_THE_WAY.fullmatch(clean):
         return None
+    if own := _OUTPUT.fullmatch(clean):
+        return Name("H", head=int(own[1]))
     head = head_in(clean)
     if head:
         clean = _HEAD.sub(" ", clean).strip(" ,:()-")
