@@ -54,10 +54,9 @@ from attncalc.reading.plain.marks import MASKED, MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.sentence_rows import with_counted_rows, with_rows, without_senders
-from attncalc.reading.plain.sentence_vectors import with_vectors
 from attncalc.reading.plain.spoken import with_digits
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
-from attncalc.reading.plain.topics import with_topics
+from attncalc.reading.plain.told import with_told
 
 MOST_FAULTS = 100
 ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
@@ -252,17 +251,12 @@ def _unread_entry(match: "re.Match[str]") -> str:
 
 def _rewritten(text: str, expected: Expected) -> str:
     """Return a text with the statements of sentences as matrices; lines stay lines."""
-
-    def size(words: str) -> tuple[int, ...]:
-        return _step_named(expected, words)[1]
-
     text = in_english(with_layers_in_words(with_tables(text)))
     shapes = {key.shape[-2:] for key in expected.steps.values()}
     text = with_counted_rows(text, partial(_names_a_row, expected), shapes)
     text = with_corrections(without_references(text))
     text = with_rows_of_tokens(text, expected.labels)
-    named = partial(_step_named, expected)
-    return with_vectors(with_rows(with_topics(text, named), named), size)
+    return with_told(with_rows(text), partial(_step_named, expected))
 
 
 def _step_named(expected: Expected, words: str) -> tuple[str, tuple[int, ...]]:

@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from attncalc.problem.gradients.naming import Gradient, gradient_from
-from attncalc.reading.naming.gradients import gradient_named
+from attncalc.reading.naming.gradients import INDEXED, gradient_named, places_in
 
 _NAMES: ContextVar[frozenset[str]] = ContextVar("names at hand", default=frozenset())
 _STEPS: ContextVar[frozenset[str]] = ContextVar("steps at hand", default=frozenset())
 _VARIANCE = re.compile(r"σ(?:²|\^2)")
 _GREEK = re.compile("[α-ω]")
 _HEAD = re.compile(r"\bhead (\d{1,3})\)?$", re.IGNORECASE)
-_PLAIN = re.compile(r"([\w.]+?)(?:\[([\d, :]+)\])?")
 _TEX = re.compile(r"([^\W\d_]+?)(?:_(?:\{([^{}]*)\}|(\w+)))?(?:\^(?:\{(.*)\}|(\w)))?")
 _OF_LOSS = re.compile(
     r"∂ ?L ?/ ?\(?∂ ?([^\s^()]{1,60}(?:\^\{[^{}]{1,60}\})?)\)?"
@@ -150,15 +149,11 @@ def _as_we_write(clean: str, gradients: Mapping[str, Gradient]) -> Found | None:
 
 
 def _plain(clean: str, known: frozenset[str]) -> Found | None:
-    match = _PLAIN.fullmatch(clean)
+    match = INDEXED.fullmatch(clean)
     name = match and next((each for each in (match[1], _latin(match[1])) if each in known), None)
-    if not match or name is None:
+    if not match or name is None or not (places := places_in(match[2] or "")):
         return None
-    index = match[2]
-    places = [0 if each.strip() == ":" else int(each) for each in (index or "").split(",") if each]
-    if len(places) not in (0, 2, 3):
-        return None
-    head, row, column = [0, 0, 0][len(places) :] + places
+    head, row, column = places
     return name, head, row, column
 
 

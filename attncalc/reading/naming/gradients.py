@@ -29,6 +29,8 @@ _TITLE = re.compile(
     r"(?:[Gg]radient of )(?P<of>[^,]{1,40})(?:, by way of (?P<by>[^,]{1,20}))?(?:,.{0,60})?"
 )
 """The title of a gradient on attncalc's own pages: Gradient of X, by way of Q, 3 × 4."""
+INDEXED = re.compile(r"([^\[\]]+?)(?:\[([\d, :]+)\])?")
+"""A name, perhaps with an index behind it."""
 _FORMS = (_RATIO, _JOINED, _BEHIND, _PLAIN, _WORD)
 
 
@@ -63,9 +65,11 @@ def gradient_named(text: str, known: frozenset[str]) -> Found | None:
 
 def _of(base: str, known: frozenset[str]) -> Found | None:
     """Return the gradient of what a text names."""
-    for name, rest in _exact(base):
-        if (own := gradient_name(name)) in known:
-            return (own, *rest)
+    match = INDEXED.fullmatch(base)
+    own = gradient_name(re.sub("[{}]", "", match[1])) if match else ""
+    if match and own in known and (places := places_in(match[2] or "")):
+        head, row, column = places
+        return own, head, row, column
     named = indexed(base)
     if named is None or named[4] or named[5]:
         return None
@@ -73,16 +77,14 @@ def _of(base: str, known: frozenset[str]) -> Found | None:
     return (own, named[1], named[2], named[3]) if own in known else None
 
 
-def _exact(base: str) -> list[tuple[str, tuple[int, int, int]]]:
-    """Return a name unchanged, with the place in brackets after it."""
-    name, bracket, index = base.partition("[")
-    parts = [each.strip() for each in index.rstrip("] ").split(",")]
-    places = [0 if each == ":" else int(each) for each in parts if each.isdigit() or each == ":"]
-    if bracket and len(places) not in (2, 3):
-        return []
-    head, row, column = [0, 0, 0][len(places) :] + places
-    bare = name.replace("{", "").replace("}", "")
-    return [(bare, (head, row, column))]
+def places_in(index: str) -> tuple[int, ...]:
+    """Return the head, row and column of an index; 0 for all, () for other indices.
+
+    >>> places_in("1,2"), places_in("2,1,:"), places_in(""), places_in("3")
+    ((0, 1, 2), (2, 1, 0), (0, 0, 0), ())
+    """
+    places = [0 if each.strip() == ":" else int(each) for each in index.split(",") if each.strip()]
+    return (*[0, 0, 0][len(places) :], *places) if len(places) in (0, 2, 3) else ()
 
 
 def _part(whole: str, by: str, known: frozenset[str]) -> Found | None:

@@ -86,7 +86,6 @@ _DIMENSIONS = re.compile(
 _CAPITAL = re.compile(
     r"(?<![\w^_/.'-])([QKVSOZ]|A(?=-|\s*(?:[:=.)]|$|matrix|Matrix)))(?=-[^\W\d]|[^\w^_/'.-]|$)"
 )
-_OF_TOKEN = re.compile(r"x_?\{?(\d{1,2})\}? ?[·*@]? ?[Ww][_^]?\{?([QKVqkv])\}?")
 _BY_W_O = re.compile(r"W[_^]?\{?O\}?(?!\w)")
 _TIMES = re.compile(r"\b(?:times|mal|fois|multipl[a-z]{1,12})\b", re.I)
 _PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
@@ -97,7 +96,6 @@ _ROW_NUMBER = re.compile(
 )
 _PLACES = {each: n for word, n in ORDINALS.items() for each in (word, plain_word(word))}
 _ORDINAL = re.compile(rf"\b({'|'.join(_PLACES)})\b(?: {_ROW}\b{_OF})?", re.I)
-_POSSESSIVE = re.compile(r"(?<=\w)'s(?= |$)")
 LONGEST_COUNTED, MOST_BEFORE = 80, 6
 
 
@@ -184,8 +182,6 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
     clean = _without_calls(clean)
     if _ON_THE_WAY.fullmatch(clean):
         return None
-    if product := _OF_TOKEN.fullmatch(clean):
-        return Name(product[2].upper(), row=int(product[1]), how="expression")
     if own := _OUTPUT.fullmatch(clean):
         return Name("H", head=int(own[1]))
     head = head_in(clean)
@@ -294,7 +290,7 @@ def row_in(text: str) -> tuple[int, str] | None:
     if match is None or not row:
         return None
     rest = f"{text[: match.start()]} {text[match.end() :]}"
-    return row, " ".join(_POSSESSIVE.sub("", rest).split())
+    return row, " ".join(rest.split())
 
 
 def _of_row(text: str, labels: Tokens) -> Name | None:

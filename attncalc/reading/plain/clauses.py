@@ -53,17 +53,10 @@ _CONDITION = re.compile(
 """A condition in a formula: S where N = 1, else -∞."""
 _HIDDEN = "\ue008"
 _TERM = r"\d[\d./,]{0,12} ?[·*×]? ?[^\W\d_]_?\{?[\d]{0,3}\}?"
-_IN_BRACKETS = re.compile(r"\((?=[^()]*[^\W\d_]{2})[^()]{0,200}\)?")
-"""Words in brackets after a matrix: (same as q_3)."""
 _COMBINATION = re.compile(rf"\s*+(?:[-+]\s*+)?{_TERM}(?:\s*+[-+]\s*+(?:{_TERM}|…|\.\.\.))++\s*+")
 """A sum of vectors, each multiplied by a number: 0.62 v1 + 0.38 v2."""
 _SUM = re.compile(r"[∑Σ‖]|(?:sum|tr|mean)\b ?[_({\[]|\|\|")
 """An expression that a preceding number multiplies."""
-_LIST = re.compile(
-    r"([-+]?\d{1,9}(?:\.\d{1,9})?(?:, ?[-+]?\d{1,9}(?:\.\d{1,9})?){0,20}),? "
-    r"(?:and|und|et|y|e) ([-+]?\d{1,9}(?:\.\d{1,9})?)"
-)
-"""Numbers with a word before the last: 18.50 and 11.48."""
 _COUNT = re.compile(r"\s*\d{1,3} [^\W\d_]{4,}(?=[\s,.;]|$)")
 """A number of things at the start of a sentence: 3 tokens."""
 _EDGES = " \t.,;$|"
@@ -158,7 +151,6 @@ def _kind(segment: str) -> tuple[Kind, str, str]:
         return ("name", segment.strip(), "") if named else ("nothing", "", "")
     if grids := GRID.findall(text):
         return _of_grids(text, grids)
-    text = f"{both[1]}, {both[2]}" if (both := _LIST.fullmatch(text)) else text
     if cells := split_row(text):
         return "work" if len(cells) == 1 and is_work(cells[0]) else "row", text, ""
     letter = _LETTER.search(text)
@@ -197,11 +189,11 @@ def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:
     if not before and not rest:
         return "grid", text, ""
     starts = _LETTER.match(rest) and not _TURNED.match(rest)
-    is_parted = after.lstrip()[:1] in (",", ";") and not _IN_BRACKETS.fullmatch(rest)
+    is_parted = after.lstrip()[:1] in (",", ";")
     is_next = starts or (is_parted and _LETTER.match(rest, 1))  # (S)/√2 = …
     if not before and len(grids) == 1 and is_next:
         return "grid", text, rest
-    if not before and len(grids) == 1 and (rest.startswith("#") or _IN_BRACKETS.fullmatch(rest)):
+    if not before and len(grids) == 1 and rest.startswith("#"):
         return "grid", text, ""
     return "factors", text, ""
 

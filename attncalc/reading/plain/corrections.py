@@ -24,21 +24,18 @@ _NUMBER = rf"[-+−–]?(?:\d{{1,9}}(?:[.,{COMMA}]\d{{1,9}})?(?:/\d{{1,9}})?|[.]
 _VALUE = (
     rf"{_NUMBER}(?![\w/]|[.,{COMMA}]\d)|[\[(] ?{_NUMBER}(?:(?:[,;] ?| ){_NUMBER}){{1,12}} ?[\])]"
 )
-_SHOULD = re.compile(
-    rf"(?P<name>{_NAME}|\b(?:row|zeile|ligne|fila) \d{{1,2}}\b) ?"
-    r"(?:should|must|ought to|needs to|has to|is actually|was meant to"
-    r"|muss|müsste|sollte|soll|devrait|doit|debería|debe|deve|dovrebbe|deveria|moet|应该|应|は)"
-    r"(?: (?:actually|really|rather|instead|of course|eigentlich|natürlich|plutôt))?"
-    r"(?: ?(?:be|read|say|have been|être|ser|essere|zijn|是|为))? ?[:=]? ?"
-    rf"(?P<value>{_VALUE})(?P<rest>.*)",
+_TOLD = re.compile(
+    rf"[^\d=]*?(?P<name>{_NAME}|\brow \d{{1,2}}(?=[^\d=]{{1,40}}[\[(]))"
+    rf"[^\d=]{{1,40}}?=? ?(?P<value>{_VALUE})[^\d=]*",
     re.IGNORECASE,
 )
-_LED = re.compile(
-    rf"[\s>*_-]{{0,8}}(?:{_SORRY_WORDS}|typo|erratum|errata|edit|update|my mistake"
-    r"|fout|errore?|erro)\b[\s:,.!*_-]{1,6}"
-    rf"(?P<name>{_NAME}) ?(?:=|is|ist|est|es|è|é) ?(?P<value>{_VALUE})(?P<rest>.*)",
+"""An entry or a row, and its value: Q[2,1] should be -1, I lost the sign."""
+_INSTEAD = re.compile(
+    r",? (?:and )?(?:not|instead of|rather than|nicht|statt|und nicht|au lieu de|et non|pas|non|não"
+    rf"|niet|e non|en niet|invece di|em vez de|no|en lugar de|en vez de|!=) (?:{_VALUE})",
     re.IGNORECASE,
 )
+_ENDS = re.compile(r"[^\W\d_][ :]{0,3}$")
 _OF_ROW = rf"{_NUMBER}(?:(?:[,;] ?| {{1,4}}){_NUMBER}){{0,12}}(?: x){{0,12}}"
 _WAIT = re.compile(
     rf"(?P<name>[^\n]{{0,100}}?[=≈:] ?)(?P<old>{_OF_ROW})[ ,;.(—-]{{0,4}}(?:->|→)? ?"
@@ -60,20 +57,10 @@ _ROW_IS = re.compile(
 )
 """A row in a sentence with nothing else: the third row of K is 1 -2, and not as above."""
 _SORRY = re.compile(
-    rf"\W{{0,8}}(?:{_SORRY_WORDS}|抱歉)\b.{{0,80}}\d",
+    rf"\W{{0,8}}(?:{_SORRY_WORDS}|typo|errat(?:um|a)|edit|update|my mistake|抱歉)\b.{{0,80}}\d",
     re.IGNORECASE,
 )
 """The start of a correction, whatever its verb."""
-_INSTEAD = re.compile(
-    r"(?:,? (?:and )?(?:not|instead of|rather than|nicht|statt|und nicht|au lieu de|et non|pas"
-    rf"|non|não|niet|e non|en niet|invece di|em vez de|no|en lugar de|en vez de)"
-    rf"|,? ?!=) ?(?:{_VALUE})",
-    re.IGNORECASE,
-)
-_ROW, _SEVERAL = re.compile(r"[^\W\d_]+ \d{1,2}$"), re.compile(r"\d[,; ]+[-+.\d]")
-"""A row without the name of its step, which is corrected whole: its sum is one number."""
-_ENDS = re.compile(r"[^\W\d_][ :]{0,3}$")
-_NO_NUMBER = re.compile(r"[^\d=]*")
 _NAMED = re.compile(rf"{_NAME}|\brow of (?-i:{_LETTER})\b", re.IGNORECASE)
 _CORRECTS = re.compile(
     r"\b(?:should|ought to|must) (?:actually |really |rather )?(?:be|read|have been)\b"
@@ -142,13 +129,7 @@ def _line(line: str) -> str:
         return f"{said['name']}{said['new']}"
     if said := _ROW_IS.match(line):
         return f"{said['name']} = [{said['value']}]"
-    found = _LED.match(line) or (_CORRECTS.search(line) and _SHOULD.search(line))
-    if not found:
-        return line
-    rest = _INSTEAD.sub("", found["rest"], count=1)
-    before = line[: found.start()]
-    if not (_NO_NUMBER.fullmatch(rest) and _NO_NUMBER.fullmatch(before)):
-        return line
-    if _ROW.match(found["name"]) and not _SEVERAL.search(found["value"]):
-        return line
-    return f"correction: {found['name']} = {found['value']}"
+    is_said = _CORRECTS.search(line) or _SORRY.match(line)
+    if is_said and (found := _TOLD.fullmatch(_INSTEAD.sub("", line, count=1))):
+        return f"correction: {found['name']} = {found['value']}"
+    return line

@@ -43,17 +43,10 @@ _GLUED = re.compile(r"\b(row|head)(\d{1,2})\b", re.IGNORECASE)
 _COUNTED = re.compile(
     rf"\b(?P<place>{'|'.join(_PLACES)}) (?P<word>{_ROWS}|{_TOKENS}|{_HEADS})\b", re.IGNORECASE
 )
-_OF = r"(?:de|del|der|von|di|della|do|da|van|du) (?:(?:la|las|los|il|o|a|den|de|le) )?"
-_IS = r"(?:es|è|é|ist|est|is|lautet|ergibt)"
-_BARE = re.compile(
-    rf"\b(?:la|el|il|lo|le|die|der|das|den|a|o|de|het) (?P<place>{'|'.join(_PLACES)})"
-    rf"(?: {_IS})?(?=[ :]{{1,2}}[(\[\d+−–-]|[ .,;:]|$)",
-    re.IGNORECASE,
+_ORDINAL = re.compile(
+    rf"\b(\d{{1,2}})(?:\.|st|nd|rd|th|[eè]re?|[eè]me|ª|\.ª) ?(?:row|{_ROWS})\b", re.IGNORECASE
 )
-"""An ordinal without a noun: la segunda es (1, 2), para el tercero."""
-_ROW_OF = re.compile(
-    rf"\b(row \d{{1,3}}) {_OF}(?P<of>[^\d,;:()=\n]{{1,30}}?) {_IS}:?(?= [(\[\d+−–-])", re.IGNORECASE
-)
+"""An ordinal before the word for a row: 2. Zeile, 1ère ligne, 3rd row."""
 _SIGNS = re.compile(
     r"第? ?(?P<place>\d{1,3}|[一二三四五六七八九]) ?(?:个|個|つの)? ?"
     r"(?P<word>行目?|词元|单词|标记|トークン|注意力头|个头|头|頭|ヘッド)(?:目)?"
@@ -69,14 +62,11 @@ def in_english(text: str) -> str:
     >>> in_english("Rij 2: 1, 3"), in_english("la clé du deuxième mot"), in_english("第二行：1")
     ('row 2: 1, 3', 'la clé du token 2', 'row 2: 1')
     """
-    text = _GLUED.sub(r"\1 \2", text)
+    text = _ORDINAL.sub(r"row \1", _GLUED.sub(r"\1 \2", text))
     text = _NEW.sub(lambda m: f"{_KINDS[m['word'].lower()]} {m['number']}", text)
     text = _COUNTED.sub(
         lambda m: f"{_KINDS[m['word'].lower()]} {_PLACES[m['place'].lower()]}", text
     )
-    if "row" in text or "token" in text:
-        text = _ROW_OF.sub(r"\1 of \g<of> is", text)
-        text = _BARE.sub(lambda m: _ENGLISH[_PLACES[m["place"].lower()] - 1].split()[0], text)
     if not _HAS_SIGNS.search(text):
         return text
     return _SIGNS.sub(_counted, text.translate(_PLAIN))

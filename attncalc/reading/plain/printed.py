@@ -10,11 +10,6 @@ from typing import NamedTuple
 _COLUMNS = re.compile(
     r"[ \t]*Columns? (\d{1,4})(?: ?(?:through|thru|to|and|-) ?(\d{1,4}))? ?:?[ \t]*", re.I
 )
-_LAYER = re.compile(
-    r"[ \t]*(?:(?P<name>[A-Za-z]\w{0,30})?[\[(] ?:, ?:, ?(?P<at>\d{1,3})[\])] ?="
-    r"|, , (?P<slice>\d{1,3}))[ \t]*"
-)
-"""The heading that MATLAB, Octave, Julia and R print above each layer of a three-axis array."""
 _ROW = re.compile(
     r"[ \t]*+(?:[-+]?[.\d][-+.\deE/]*+|[-+]?(?:Inf|NaN|nan|inf))"
     r"(?:[ \t]++[-+.\deEInfaN/]++)*+[ \t]*+"
@@ -37,8 +32,6 @@ def with_printed(text: str) -> str:
     --------
     >>> with_printed("Columns 1 and 2\n 1 2\n 3 4\nColumn 3\n 5\n 6").split("\n")
     ['', '1 2  5', '3 4  6', '', '', '']
-    >>> with_printed("Q(:,:,1) =\n1 2\n3 4\nQ(:,:,2) =\n5 6\n7 8").split("\n")[0]
-    'Q = [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]'
     >>> with_printed("A:\n- - 1\n  - 2\n- - 3\n  - 4").split("\n")[:2]
     ['A:', '[[1, 2], [3, 4]]']
     """
@@ -47,8 +40,6 @@ def with_printed(text: str) -> str:
         lines = _with_columns(lines)
     if "\\\n" in text or "\\ \n" in text:
         lines = _with_frames(lines)
-    if ":, :, " in text or ":,:," in text or ", , " in text:
-        lines = _with_layers(lines)
     if "-+-" in text:
         lines = _with_bars(lines)
     if _DEEP.search(text):
@@ -153,32 +144,6 @@ def _piece_of_frame(lines: Sequence[str], start: int) -> _Piece | None:
         i += 1
     goes_on = _WRAPPED.search(lines[start]) is not None
     return _Piece(start, names, labels, rows, goes_on) if rows else None
-
-
-def _with_layers(lines: list[str]) -> list[str]:
-    """Combine the layers of a three-axis array: Q(:,:,1) =, Q(:,:,2) =."""
-    found, i = [*lines], 0
-    while i < len(lines):
-        match = _LAYER.fullmatch(lines[i])
-        i += 1
-        if match is None or (match["at"] or match["slice"]) != "1":
-            continue
-        start, name, layers = i - 1, match["name"], []
-        own, i = _rows_below(lines, i)
-        while own:
-            layers.append([lines[k].split() for k in own])
-            at = _past_blank(lines, i)
-            match = _LAYER.fullmatch(lines[at]) if at < len(lines) else None
-            if match is None or match["name"] != name:
-                break
-            if int(match["at"] or match["slice"]) != len(layers) + 1:
-                break
-            own, i = _rows_below(lines, at + 1)
-        if layers and own and len({len(row) for layer in layers for row in layer}) == 1:
-            literal = _literal(layers)
-            found[start:i] = [""] * (i - start)
-            found[start] = f"{name} = {literal}" if name and name != "ans" else literal
-    return found
 
 
 def _with_bars(lines: list[str]) -> list[str]:

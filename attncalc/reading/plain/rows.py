@@ -39,18 +39,10 @@ _HAS_DIGIT = re.compile(r"[\d½¼¾⅓⅔]|__|[?…]|∞")
 _JOINED = re.compile(r"(?<=[\d.)])\s?/\s?(?=[\d(√])")
 _PROPER = re.compile(r"(\d{1,6})\s?/\s?(\d{1,6})")
 _WHOLE = re.compile(r"[-+]?\d{1,6}")
-_APART = re.compile(r"\d\s+[-+]?[.\d]")
-_GLUED = re.compile(r"(?<=\d),(?=\d)")
 _DIGITS = re.compile(r"\d+")
 _RELATION = re.compile(r"[=≈:]")
 _LIST_ITEM = re.compile(r"\s{0,40}\(?\d{1,2}[.)]\s+[^\W\d_]")
-_LAST = re.compile(
-    r"(?P<before>[-+.,;%\d\s"
-    + COMMA
-    + r"/½¼¾⅓⅔−–]{1,400}+)(?<=\s)(?:and|und|et|y|e|en|和|と)\s(?P<last>[-+−–.\d]\S{0,20})",
-    re.IGNORECASE,
-)
-"""A word before the last number of a row: 1 and 3, 0,5; 2 e 1."""
+_AND = re.compile(r",? (?:and|und|et|y|e|en|和|と) (?=[-+−–.\d])", re.IGNORECASE)
 _CROSSES = ("x", "X", "×", "*", "/")
 """Signs in the entries that a mask excludes."""
 SCANNED = re.compile(r"[-−–]?[\dOoQlI]{0,6}[." + COMMA + r"](?=[OoQlI]*\d)[\dOoQlI]{1,6}")
@@ -97,12 +89,7 @@ def listed_row(text: str) -> list[str] | None:
     >>> listed_row("1 e 3"), listed_row("0.5, 2 and -1/2"), listed_row("1 2")
     (['1', '3'], ['0.5', '2', '-1/2'], ['1', '2'])
     """
-    match = _LAST.fullmatch(text.strip())
-    if match is None:
-        return split_row(text)
-    before = split_row(match["before"].strip(" ,;"))
-    last = split_row(match["last"].rstrip(" ,;."))
-    return [*before, *last] if before and last and len(last) == 1 else None
+    return split_row(_AND.sub("; " if ";" in text else ", ", text))
 
 
 def parted(text: str) -> list[str]:
@@ -114,8 +101,6 @@ def parted(text: str) -> list[str]:
         clean = clean.strip("[] ,;")
     if clean.count(" / ") > 1 and all(map(looks_like_entry, cells := clean.split(" / "))):
         return [cell.strip() for cell in cells]
-    if "," in clean and ", " not in clean and _APART.search(clean):
-        return _words(_GLUED.sub(COMMA, clean))
     for sign in (",", ";"):
         if sign in clean:
             return [cell.strip() for cell in clean.split(sign)]
@@ -211,19 +196,6 @@ def broken_row(text: str, width: int) -> list[str] | None:
         len(cell) <= 2 or (len(cell) <= 8 and _HAS_DIGIT.search(cell)) for cell in bad
     )
     return cells if are_numbers and 2 * len(bad) <= len(cells) else None
-
-
-def scanned_row(text: str) -> list[str] | None:
-    """Return the cells of a row with letters in decimals: each is refused as a number.
-
-    >>> scanned_row("O.00 O.00 1.00"), scanned_row("0.5 of 1.0")
-    (['O.00', 'O.00', '1.00'], None)
-    """
-    if len(text) > LONGEST_OF_WORK or _RELATION.search(text):
-        return None
-    cells = parted(text)
-    are_numbers = all(is_number_cell(cell) or SCANNED.fullmatch(cell) for cell in cells)
-    return cells if len(cells) > 1 and are_numbers and any(map(is_number_cell, cells)) else None
 
 
 def fitted(rows: Rows, width: int = 0) -> Rows:
@@ -323,8 +295,7 @@ def without_counts_from_0(rows: Rows) -> Rows | None:
 
 def without_counted_columns(rows: Rows) -> Rows | None:
     """Return rows without those that count their columns, from 0 or from 1; None without them."""
-    counts = [[str(i + start) for i in range(len(rows[0]) if rows else 0)] for start in (0, 1)]
-    return rows[1:] if len(rows) > 1 and len(rows[0]) > 1 and rows[0] in counts else None
+    return rows[1:] if len(rows) > 1 < len(rows[0]) and are_counts(rows[0]) else None
 
 
 def without_counted_rows(rows: Rows) -> Rows | None:
@@ -335,29 +306,12 @@ def without_counted_rows(rows: Rows) -> Rows | None:
     firsts = [row[0] for row in rows if row]
     if len(firsts) < max(2, len(rows)) or min(map(len, rows)) < 2:
         return None
-    are_counts = any(firsts == [str(i + start) for i in range(len(rows))] for start in (0, 1))
-    return [row[1:] for row in rows] if are_counts else None
+    return [row[1:] for row in rows] if are_counts(firsts) else None
 
 
-def without_uneven_counts(rows: Rows) -> Rows:
-    """Return rows without counts of columns above them and of rows before them, as pandas prints.
-
-    >>> without_uneven_counts([["0", "1"], ["0", "3.0", "7.0"], ["1", "2.0", "1.0"]])
-    [['3.0', '7.0'], ['2.0', '1.0']]
-    """
-    head, *others = rows
-    is_count = len(head) > 0 and any(
-        head == [str(i + start) for i in range(len(head))] for start in (0, 1)
-    )
-    if not is_count or not others or {len(row) for row in others} != {len(head) + 1}:
-        return rows
-    firsts = [row[0] for row in others]
-    start = int(head[0])
-    return (
-        [row[1:] for row in others]
-        if firsts == [str(i + start) for i in range(len(others))]
-        else rows
-    )
+def are_counts(cells: Sequence[str]) -> bool:
+    """Return whether cells count from 0 or from 1."""
+    return any([*cells] == [str(i + start) for i in range(len(cells))] for start in (0, 1))
 
 
 def are_alike(name: str, other: str) -> bool:

@@ -1,37 +1,12 @@
-"""Rows within sentences, and tables as lists, rewritten as rows of matrices.
-
-"The first row of S is 1, 2 and the second 3, 4" becomes "S = [1 2; 3 4]".
-"""
+"""Counted lines, rows between slashes, and tables as lists, rewritten as rows of matrices."""
 
 import re
 from collections.abc import Callable, Collection, Iterator
 
 from attncalc.reading.plain.marks import COLUMN, COMMA
-from attncalc.reading.plain.other_words import ENGLISH
 from attncalc.reading.plain.rows import split_row
 
-_NUMBER = (
-    rf"[-+−–]?(?:\d{{1,30}}(?:[.{COMMA}]\d{{1,30}})?(?:/\d{{1,30}})?|\.\d{{1,30}})%?"
-    rf"(?![\w.{COMMA}]*\w)"
-)
-_LIST = rf"{_NUMBER}(?:(?:,? (?:and|und|y|e|et|en) |, ?|; ?| & | ){_NUMBER}){{1,50}}"
-_CLAUSE = re.compile(
-    rf"\b(?:(?P<word>{'|'.join(ENGLISH)})(?: (?:row|one|line))?|"
-    r"(?:row|token|line|query|output) (?P<number>\d{1,3})(?: with (?:the |all )?keys)?)"
-    r"(?: of (?P<of>[^\d,;:()]{1,40}?))?(?: they| it)?(?: is| are| reads| has|:| =)? ?[(\[]?"
-    rf"(?P<list>{_LIST})[)\]]?",
-    re.IGNORECASE,
-)
-_ROWS = re.compile(
-    r"(?:for )?(?P<of>[^\d;:()]{1,40}?),?(?: the| has| with| its){0,2} rows?"
-    r"(?: are| is| being| come out as| turn out to be| become)?:? (?P<rest>[(\[\d.+−–-].{1,900})",
-    re.IGNORECASE,
-)
-_WHOLE_LIST = re.compile(rf"(?:(?:then|and|finally|lastly) ){{0,2}}[(\[]?(?P<list>{_LIST})[)\]]?")
-_NEXT_ROW = re.compile(r"; ?|[)\]],? (?:and )?(?=[(\[])")
-_SENTENCE = re.compile(r"(?<=[^\d\s]\.) (?=[A-Z])|(?<=\d\.) (?=[A-Z])")
 _PARTED = re.compile(r",? (?:and|und|y|e|et|en) |[,;] ?| & | ")
-_STEP = re.compile(r"\s{0,4}(?:step|part|task|schritt|question)\s\d{1,2}[.:)]\s", re.IGNORECASE)
 _CHAT = re.compile(
     r"(?:\[[\d:/., ]{4,22}(?:[AP]M)?\]|(?:\d{1,2}[/.]\d{1,2}[/.]\d{2,4}, )?\d{1,2}:\d\d(?::\d\d)?)"
     r"\s(?:- )?(?=[^\W\d])(?:[\w.]{1,20} ?){1,3}: "
@@ -40,11 +15,6 @@ _CHAT = re.compile(
 _SHORT = rf"[-+−–]?(?:\d{{1,6}}(?:[.{COMMA}]\d{{1,6}})?|\.\d{{1,6}})(?![\w.{COMMA}]*\w)"
 _IN_LINE = rf"{_SHORT}(?:(?:, ?| ){_SHORT}){{1,8}}+"
 _SLASHED = re.compile(rf"(?<![\w.,/{COMMA}]){_IN_LINE}(?: / {_IN_LINE}){{1,9}}+")
-_ORDINAL = re.compile(
-    r"\b(\d{1,2})(?:\.|st|nd|rd|th|[eè]re?|[eè]me|ª|\.ª) ?(row|Zeile|Reihe|ligne|fila)\b",
-    re.IGNORECASE,
-)
-"""An ordinal before the word for a row: 2. Zeile, 1ère ligne, 3rd row."""
 _COUNTED_LINE = re.compile(
     r"(?:(?P<before>[^\d\t:=|]{0,30}?[^\W\d_][^\d\t:=|]{0,9}?)(?P<number>\d{1,2})"
     r"|\s{0,20}(?P<first>\d{1,2})[.ªº]{0,2} ?(?P<word>[^\W\d_]{2,20}))"
@@ -59,24 +29,23 @@ _MARKED = re.compile(r"^[\s*#>+-]*(?:\[[ xX✓]\]\s*)?")
 """The mark of a list, and its box."""
 SHORT, LEAST = 300, 2
 """The length of a counted line, at most, and the number of lines and of entries, at least."""
-_COUNTED = ("row", "token", "line", "query", "output")
 LONGEST = 1000
 """The largest length of a line that is read."""
-Named = Callable[[str], tuple[str, tuple[int, ...]]]
-"""Returns the step that a text names, with its rows and columns; "" if it names none."""
 
 
-def with_rows(text: str, named: Named) -> str:
-    """Return a text in which the rows of a step in sentences are rows of a matrix.
+def with_rows(text: str) -> str:
+    """Return a text with rows between slashes, and tables of lists, as rows of matrices.
 
-    named: returns the step that a text names, and its size: other numbers of a sentence are not
-        rows.
-
-    >>> with_rows("The first row of S is 1, 2 and the second 3, 4.", lambda name: (name, (2, 2)))
-    'S = [1 2; 3 4] '
+    >>> with_rows("scores 1 2 / 3 4")
+    'scores = [1 2; 3 4]'
     """
-    text = _ORDINAL.sub(r"\2 \1", text)
-    return "\n".join(_line(line, named) for line in _without_lists(text.split("\n")))
+    lines = _without_lists(text.split("\n"))
+    return "\n".join(
+        _SLASHED.sub(_with_slashes, line)
+        if " / " in line and len(line) <= LONGEST and "|" not in line
+        else line
+        for line in lines
+    )
 
 
 def with_counted_rows(
@@ -174,60 +143,6 @@ def _with_slashes(match: "re.Match[str]") -> str:
     before = match.string[: match.start()].rstrip()
     sign = "= " if before[-1:].isalpha() else ""
     return f"{sign}[{'; '.join(' '.join(row) for row in rows)}]"
-
-
-def _line(line: str, named: Named) -> str:
-    if len(line) <= LONGEST and "|" not in line:
-        line = _SLASHED.sub(_with_slashes, line) if " / " in line else line
-    if len(line) > LONGEST or not any(each in line.lower() for each in _COUNTED):
-        return line
-    sentences = _SENTENCE.split(line)
-    if len(sentences) > 1 and (whole := _sentence(line, named)) != line:
-        return whole
-    return " ".join(_sentence(each, named) for each in sentences)
-
-
-def _sentence(sentence: str, named: Named) -> str:
-    """Return the rows of a sentence, each under its name; unchanged if it contains other text."""
-    text, rows = _by_places(sentence) or _by_lists(sentence) or ("", {})
-    name, shape = named(text) if text else ("", ())
-    if not name or any((len(rows), len(row)) != shape for row in rows.values()):
-        return sentence
-    return f"{name} = [{'; '.join(' '.join(row) for row in rows.values())}] "
-
-
-def _by_places(sentence: str) -> tuple[str, dict[int, list[str]]] | None:
-    """Return rows given by ordinals: the first is …, the second …."""
-    clauses = list(_CLAUSE.finditer(sentence))
-    places = [_place(clause) for clause in clauses]
-    if len(clauses) < 2 or places != [*range(1, len(places) + 1)]:
-        return None
-    others = _CLAUSE.sub(" ", sentence)
-    others = _STEP.sub(" ", others, count=1)
-    if any(sign.isdigit() for sign in others):
-        return None
-    named = {clause["of"].strip() for clause in clauses if clause["of"]}
-    before = sentence[: clauses[0].start()].strip(" :,.").removesuffix(" the").removesuffix(" of")
-    if len(named) > 1:
-        return None
-    rows = {place: _PARTED.split(each["list"]) for place, each in zip(places, clauses, strict=True)}
-    return (named.pop() if named else before), rows
-
-
-def _place(clause: "re.Match[str]") -> int:
-    return int(clause["number"]) if clause["number"] else ENGLISH[clause["word"].lower()]
-
-
-def _by_lists(sentence: str) -> tuple[str, dict[int, list[str]]] | None:
-    """Return rows that are listed: Q has rows (1, 2), (3, 4)."""
-    found = _ROWS.fullmatch(sentence.strip().removesuffix("."))
-    if found is None:
-        return None
-    listed = [_WHOLE_LIST.fullmatch(each.strip()) for each in _NEXT_ROW.split(found["rest"])]
-    if len(listed) < 2 or None in listed:
-        return None
-    rows = (_PARTED.split(each["list"]) for each in listed if each)
-    return found["of"].strip(), dict(enumerate(rows, 1))
 
 
 _DIRECTIVE = re.compile(r"\.\. (?:list-table|csv-table|table)::(?P<title>.{0,200})")

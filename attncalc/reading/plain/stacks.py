@@ -13,22 +13,21 @@ from attncalc.reading.plain.rows import fitted, split_row
 
 _GOES_ON = re.compile(r"\s*[+*·×](?=\s*[\d(e])|\s*-\s+(?=[\d(e].*=)")
 _OPEN_END = re.compile(r"[+*·×/(]\s*$|[\d)}]\s*-\s*$")
-_EMPTY = re.compile(r"\s*+(?:\[\s{2,}+\]|[⎢⎜|]\s{2,}+[⎥⎟|])\s*+")
 _BULLET = re.compile(rf"(\s*)(?:[-*]|\d{{1,2}}[.)]) {{1,3}}({GRID.pattern}\s*)")
 _BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
 _NAMED = re.compile(
     r"\s*([^=:→]{1,60}?(?:[=:→]|->|\b(?:are|is|sind|ist|sont|est|son|es)\b:?))\s*([^=:→]{3,2000})"
 )
-_GAP = re.compile(r"(?P<before>[^\[\]|]{0,80}?)(?:\(\s{2,60}\)|\[\s{2,60}\]|\|\s{2,60}\|)\s{0,9}")
+_GAP = re.compile(r"(?P<before>[^\[\]|⎢⎜]{0,80}?)[(\[|⎢⎜]\s{2,60}[)\]|⎥⎟]\s{0,9}")
 """A line between two rows of a matrix with separate brackets in each line."""
-_ROW_ALONE = re.compile(rf"\s{{0,80}}(?:T\s{{1,80}})?({GRID.pattern})\s{{0,9}}")
-"""A row in brackets without other text, except the raised T of a transpose."""
 _ROW_SIGNS = (" / ", " | ", " || ", " // ")
 _NAME, _RULE = re.compile(r"[^\s|]+(?: [^\s|]+)*"), re.compile(r"(?=\s*+[─━=-]{3})[\s─━=-]*+")
 """A name over one of several matrices side by side, and a line below it."""
 _BEFORE_TOKEN = re.compile(
-    r"\s{0,9}([^\s|](?:[^|]{0,30}?[^\s|:])??)\s{2,80}(\S{1,40})\s{1,80}[-−.\d]"
+    r"\s{0,9}([^\s|](?:[^|]{0,30}?[^\s|:])??)(?:\s{2,80}|:\s{1,9})([^\s:]{1,40}):?\s{1,80}"
+    rf"(?:[-−.\d]|{GRID.pattern})"
 )
+_OWN_NAME = re.compile(r"(?<!\S)([^\W\d][^=:|\t]{0,30}?)\s?[=:]\s{0,9}(?=[-+.\d])")
 _DIVIDED_BY = re.compile(r"^[:÷](?= ?[√\d])")
 _LABEL_BEFORE, _WORD = re.compile(r"\s*+[^\W\d]\S{0,30}\s++"), re.compile(r"\S+")
 MOST_ROWS = 200
@@ -58,8 +57,8 @@ _LISTS = re.compile(r"[,;&]|\b(?:and|und|et|y|e|en|och|og|i|ve|dan|и)\b|[和与
 def stacked(document: Document, labels: Container[str] = ()) -> list[Line]:
     """Return the lines of a document, with the lines of one matrix or equation combined."""
     lines = _apart([*_below_own_names([*_columns_of_page(document.lines)], labels)])
-    document.lines = [_without_bullet(line) for line in _without_empty(lines)]
-    lines = [_with_lists(document, _with_counted(document, line)) for line in _with_bars(document)]
+    document.lines = [_without_bullet(line) for line in lines]
+    lines = [_with_lists(document, _with_counted(line)) for line in _with_bars(document)]
     lines = _stacked(document, _joined(_without_gaps(document, lines)))
     return [_with_heads(document, line) for line in lines]
 
@@ -113,12 +112,31 @@ def _below_own_names(lines: list[Line], labels: Container[str]) -> Iterator[Line
     ['Q:', '    cat  1 3', '    sat  2 1']
     """
     for line, below in itertools.zip_longest(lines, lines[1:]):
+        if below and (names := _names_of_row(line.text, below.text)):
+            yield Line(line.number, names)
+            line = Line(line.number, _OWN_NAME.sub(_blank, line.text))
         named = _BEFORE_TOKEN.match(line.text)
         row = _LABEL_BEFORE.match(below.text) if named and below else None
-        if named and row and named[2] in labels and row[0].strip() in labels:
+        if named and row and named[2] in labels and row[0].strip(" :\t") in labels:
             yield Line(line.number, f"{_DIVIDED_BY.sub('/', named[1])}:")
             line = Line(line.number, " " * named.start(2) + line.text[named.start(2) :])
         yield line
+
+
+def _names_of_row(text: str, below: str) -> str:
+    """Return the names of matrices side by side before their first rows, each above its numbers."""
+    names = [*_OWN_NAME.finditer(text, 0, LONGEST_COUNTED)]
+    rows = [split_row(_OWN_NAME.sub(_blank, text)), split_row(below)] if len(names) > 1 else [None]
+    if not all(rows) or len({len(row or ()) for row in rows}) > 1:
+        return ""
+    above = ""
+    for name in names:
+        above = f"{above.ljust(name.end())}{name[1]}"
+    return above
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _apart(lines: list[Line]) -> list[Line]:
@@ -169,7 +187,7 @@ def _names_above(found: list[Line], line: Line) -> tuple[list[re.Match[str]], in
     """Return the names on the line above another, perhaps with a rule between, and the distance."""
     back = 2 if found and _RULE.fullmatch(found[-1].text) else 1
     above = found[-back] if len(found) >= back else line
-    if line.number - above.number != back:
+    if len(found) < back or line.number - above.number > back:
         return [], back
     return [*_NAME.finditer(above.text, 0, LONGEST_COUNTED)], back
 
@@ -225,30 +243,14 @@ def _groups(text: str) -> list[Labelled]:
 def _without_gaps(document: Document, lines: list[Line]) -> list[Line]:
     """Return lines without empty brackets between rows; their name moves up."""
     found: list[Line] = []
-    for i, line in enumerate(lines):
-        gap = _GAP.fullmatch(line.text) if found and i + 1 < len(lines) else None
-        above = _ROW_ALONE.fullmatch(found[-1].text) if gap else None
-        below = _ROW_ALONE.fullmatch(lines[i + 1].text) if above else None
-        if gap and above and below and _row_grids(document, above[1] + below[1]):
-            found[-1] = _with_text(found[-1], f"{gap['before'].strip()} {above[1]}")
-        else:
+    for line, below in itertools.zip_longest(lines, lines[1:]):
+        gap = _GAP.fullmatch(line.text) if found and below else None
+        rows = [each.text.rstrip()[-1:] for each in (found[-1], below)] if gap else []
+        if gap is None or not all(map(_row_grids, [document] * 2, rows)):
             found.append(line)
+        elif name := gap["before"].strip():
+            found[-1] = _with_text(found[-1], f"{name} {rows[0]}")
     return found
-
-
-def _without_empty(lines: Sequence[Line]) -> list[Line]:
-    """Return lines without those that only continue brackets: Maple and SymPy print them."""
-    return [
-        line
-        for i, line in enumerate(lines)
-        if not (_EMPTY.fullmatch(line.text) and 0 < i < len(lines) - 1)
-        or not (_in_brackets(lines[i - 1]) and _in_brackets(lines[i + 1]))
-    ]
-
-
-def _in_brackets(line: Line) -> bool:
-    """Return whether a line ends in a row in brackets."""
-    return GRID.fullmatch(line.text.rstrip()[-1:]) is not None
 
 
 def _without_bullet(line: Line) -> Line:
@@ -260,7 +262,7 @@ def _without_bullet(line: Line) -> Line:
 def _with_lists(document: Document, line: Line) -> Line:
     """Return a line with the rows after a name as one grid: (1, 2), (3, 4), or 1 2 / 3 4."""
     if document.is_full or not (match := _NAMED.fullmatch(line.text)):
-        return _with_result(document, line)
+        return line
     marks = GRID.findall(match[2])
     if len(marks) > 1 and not GRID.sub("", match[2]).strip(" ,;."):
         grids = [document.grids[mark] for mark in marks]
@@ -269,7 +271,7 @@ def _with_lists(document: Document, line: Line) -> Line:
             kept = Grid((rows,), grids[0].line, grids[-1].last, "stack")
             return Line(line.number, f"{match[1]} {document.add(kept)}")
         return line
-    for sign in _signs_in(match[2]):
+    for sign in (sign for sign in _ROW_SIGNS if sign in match[2]):
         parts = [split_row(part) for part in match[2].split(sign)]
         rows = [part for part in parts if part]
         if len(parts) == len(rows) > 1 and len({len(r) for r in rows}) == 1 < len(rows[0]):
@@ -278,31 +280,10 @@ def _with_lists(document: Document, line: Line) -> Line:
     return line
 
 
-def _signs_in(text: str) -> Iterator[str]:
-    """Yield the separators of rows that a text contains."""
-    return (sign for sign in _ROW_SIGNS if sign in text)
-
-
-def _with_result(document: Document, line: Line) -> Line:
-    """Return a line with the rows after the last sign of an equation as one grid."""
-    before, sign, result = line.text.rpartition("=")
-    if not sign or document.is_full or len(line.text) > LONGEST_COUNTED:
-        return line
-    for sign in _signs_in(result):
-        rows = [split_row(part) or [] for part in result.split(sign)]
-        if len(rows) > 1 and len({len(row) for row in rows}) == 1 < len(rows[0]):
-            kept = Grid((rows,), line.number, line.number, "stack")
-            return Line(line.number, f"{before}= {document.add(kept)}")
-    return line
-
-
-def _with_counted(document: Document, line: Line) -> Line:
-    """Return a line with its counted rows as one grid: Q: row 1: 1, 3; row 2: -1, 1.
-
-    Single numbers with a name each are one row: x2 attends to x1: 0.38, x2: 0.62.
-    """
+def _with_counted(line: Line) -> Line:
+    """Return a line with its counted numbers as a row: x2 attends to x1: 0.38, x2: 0.62."""
     names = list(_COUNTED.finditer(line.text, 0, LONGEST_COUNTED))
-    if document.is_full or len(names) < 2 or len(line.text) > LONGEST_COUNTED:
+    if len(names) < 2 or len(line.text) > LONGEST_COUNTED:
         return line
     counts = [int(name[2]) for name in names]
     stops = [*(name.start() for name in names[1:]), len(line.text)]
@@ -310,16 +291,12 @@ def _with_counted(document: Document, line: Line) -> Line:
         split_row(line.text[name.end() : stop].strip(_BRACKETS)) or []
         for name, stop in zip(names, stops, strict=True)
     ]
-    is_list = counts == list(range(1, len(counts) + 1)) and len({name[1] for name in names}) == 1
-    if not is_list or not cells[0] or len({len(row) for row in cells}) > 1:
-        return line
+    is_list = counts == [*range(1, len(counts) + 1)] and len({name[1] for name in names}) == 1
     before = line.text[: names[0].start()].rstrip()
-    if len(cells[0]) == 1 and names[0][1].lower() not in _ROWS:
-        if not _HAS_DIGIT.search(before):  # separate rows, such as k1 = 3, k2 = 4
-            return line
-        return _with_text(line, f"{before.rstrip(':')}: {', '.join(row[0] for row in cells)}")
-    mark = document.add(Grid((cells,), line.number, line.number, "stack"))
-    return _with_text(line, f"{before} {mark}")
+    is_row = is_list and all(len(row) == 1 for row in cells) and names[0][1].lower() not in _ROWS
+    if not is_row or not _HAS_DIGIT.search(before):  # separate rows, such as k1 = 3, k2 = 4
+        return line
+    return _with_text(line, f"{before.rstrip(':')}: {', '.join(row[0] for row in cells)}")
 
 
 def _joined(lines: list[Line]) -> list[Line]:

@@ -1,15 +1,15 @@
 """Tables of Markdown, word processors and spreadsheets, and the frames of worksheets."""
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from itertools import groupby, takewhile
 
 from attncalc.reading.plain.grids import Line
-from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry, read_entry
+from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry
 from attncalc.reading.plain.rows import (
     Rows,
     are_alike,
+    are_counts,
     fitted,
     parted,
     result_of,
@@ -28,10 +28,7 @@ _SUM = re.compile(
     r"|(?:zeilen)?(?:summe|max(?:imum)?)|kontrolle|sommes?|sumas?|contrôle|control",
     re.I,
 )
-_ONE_ROW = re.compile(r"[_\[({][\[({]?\d{1,2},?(?:[j:*·]|\\cdot)[\])}]{0,2}\$?\s*$")
-"""The end of the name of one row: α_{1j}, A[1,:]."""
 _OF_ROWS = ("row", "i", "index", "token", "zeile", "fila", "ligne", "idx", "pos", "#", "r")
-_OF_COLUMNS = ("col", "column", "j", "spalte", "columna", "colonne", "dim", "c", "feature")
 _TYPES = re.compile(r"[|│┃](?:\s{0,80}(?:[iuf](?:8|16|32|64)|str|bool|cat)\s{0,80}[|│┃])+")
 """The types that polars prints below the names of columns."""
 TABLE_SIGN = re.compile(r"[|│╭├╰┌└┏┡+]")
@@ -43,8 +40,6 @@ LEAST_WIDTH = 3
 """The smallest number of columns of a table whose last may be a sum: a name, and two numbers."""
 MOST_OF_FRAME = 2
 """The number of cells of a row in attncalc's own frames: its name, and all its entries."""
-NEAR = 0.01
-"""The largest rounding error of each number of a sum."""
 _ON_THE_WAY = re.compile(r"e\^.{1,12}|exp\w{0,12}(?:\W.{0,20})?|(?:row )?sums?|summen?", re.I)
 _OF_A_ROW = re.compile(r"[^\W\d_]{1,6}[ _]?\d{1,3}")
 """A possible name of a row without entries: k2."""
@@ -173,20 +168,6 @@ def sections_of_table(
     return [(Line(above[0].number, ""), above), *found] if has_rows else found
 
 
-def rows_of_table(lines: Sequence[Line]) -> list[tuple[str, list[str]]]:
-    """Return the rows of a table with a name each: α_{1j}, A[2,:]; [] for others.
-
-    Some names may be of intermediate work: e^{q_1·k_j}.
-    """
-    head, *rows = _without_sums(_filled(cells_by_line(lines))) or [[]]
-    names = [row[0] for row in rows]
-    if any(map(is_number_cell, head)) or not any(map(_ONE_ROW.search, names)) or not all(names):
-        return []
-    are_rows = all(len(row) == len(head) > 1 for row in rows)
-    are_rows = are_rows and all(looks_like_entry(cell) for row in rows for cell in row[1:])
-    return [(row[0], row[1:]) for row in rows] if are_rows else []
-
-
 def groups_by_name(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dict[str, Rows]:
     """Return several matrices of one table whose first column names them; {} for others.
 
@@ -216,27 +197,11 @@ def _without_counts(rows: Rows, titles: Sequence[str]) -> Rows:
     width = max((i for row in rows for i, cell in enumerate(row, start=1) if cell), default=0)
     rows = [(row + [""] * width)[:width] for row in rows]
     firsts = [row[0] for row in rows if row]
-    are_counts = [[str(i + start) for i in range(len(rows))] for start in (0, 1)]
-    if len(titles) > 1 and titles[0] in _OF_ROWS and titles[1] in _OF_COLUMNS and width == 3:
-        return _of_entries(rows)
     is_counted = bool(titles) and titles[0] in _OF_ROWS
-    is_counted = is_counted or (firsts in are_counts and (len(rows) > 1 or bool(titles)))
+    is_counted = is_counted or (are_counts(firsts) and (len(rows) > 1 or bool(titles)))
     if width > 1 and (is_counted or not any(map(looks_like_entry, firsts))):
         return [row[1:] for row in rows]
     return rows
-
-
-def _of_entries(rows: Rows) -> Rows:
-    """Return the matrix of a list of entries with row and column numbers; [] for gaps."""
-    places = {(row[0], row[1]): row[2] for row in rows}
-    sides = [list(dict.fromkeys(row[k] for row in rows)) for k in (0, 1)]
-    if len(places) != len(rows) or len(rows) != len(sides[0]) * len(sides[1]):
-        return []
-    if any(not looks_like_entry(cell) for cell in places.values()):
-        return []
-    are_in_order = all(not all(map(str.isdigit, side)) or side == sorted(side, key=int)
-                       for side in sides)  # fmt: skip
-    return [[places[i, j] for j in sides[1]] for i in sides[0]] if are_in_order else []
 
 
 def cells_by_line(lines: Sequence[Line]) -> Rows:
@@ -319,44 +284,16 @@ def _is_one_of_names(rows: Rows) -> bool:
     if len(head) > 1 and are_alike(head[0], head[1]) and all(map(is_number_cell, firsts)):
         return True
     are_rows = all(map(is_number_cell, head[1:])) and not any(map(looks_like_entry, firsts))
-    counts = [[str(i + start) for i in range(len(head) - 1)] for start in (0, 1)]
-    return are_rows and bool(firsts) and len(head) > 1 and head[1:] not in counts
+    return are_rows and bool(firsts) and len(head) > 1 and not are_counts(head[1:])
 
 
 def _without_sums(rows: Rows) -> Rows:
     """Return a table without its columns of sums and other named extra columns."""
     head = rows[0] if len(rows) > 1 and not any(map(is_number_cell, rows[0])) else []
     sums = [j for j, cell in enumerate(head) if j and _SUM.fullmatch(cell.strip(" *_:"))]
-    sums = sums or ([len(head) - 1] if _ends_in_sums(rows) else [])
     if not sums:
         return rows
     return [[cell for j, cell in enumerate(row) if j not in sums] for row in rows]
-
-
-def _ends_in_sums(rows: Rows) -> bool:
-    """Return whether the last column has a word as heading, and contains the sum of each row.
-
-    The word may be in any language; the other headings are counted: k1, k2, k3, som.
-    """
-    if len(rows) < 2:
-        return False
-    head, *others = rows
-    stems = {cell.rstrip("0123456789_") for cell in head[1:-1]}
-    is_apart = len(head) > LEAST_WIDTH and len(stems) == 1 and _is_word(head[-1].strip(" *_:."))
-    if not is_apart or any(len(row) != len(head) for row in others):
-        return False
-    found = [[read_entry(cell).value for cell in row[1:]] for row in others]
-    numbers = [[float(each) for each in row if each is not None] for row in found]
-    are_full = all(len(row) == len(head) - 1 for row in numbers)
-    return are_full and all(
-        abs(sum(row[:-1]) - row[-1]) <= NEAR * len(row) and math.isfinite(row[-1])
-        for row in numbers
-    )
-
-
-def _is_word(cell: str) -> bool:
-    """Return whether a cell is a word, or empty."""
-    return not cell or cell.isalpha()
 
 
 def _without_margin(rows: Rows) -> Rows:

@@ -95,7 +95,6 @@ _WIKI_HEADING = re.compile(r"(?m)^(?:={2,6} ?|h[1-6]\. )(?=[^\W\d_])([^=\n]{1,12
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
 _APART = re.compile(r"(?<=\d) \. (?=\d)")
-_SIGN_APART = re.compile(r"(?:(?<=[(\[|])|(?<=[(\[|] )|(?<=  )|(?<=^))- (?=\d)")
 _THIN = re.compile(r"\\,(?= ?(?:;|\)|\\right))|(?<=[;(])\\,|(?<=; )\\,")
 r"""TeX's thin space beside separators and brackets: (0,62\,;\,0,38)."""
 _FORMULA = re.compile(r"(?<=\t)=(?:[A-Z][A-Z.]{1,20}\(|\$?[A-Z]{1,2}\$?\d)[^\t\n]{0,200}")
@@ -192,13 +191,11 @@ def _without_empty_columns(text: str) -> str:
 
 
 def _together(text: str) -> str:
-    """Join numbers that a scanner split, in lines without a sum: - 2 . 5."""
+    """Join numbers that a scanner split, in lines without a sum: 2 . 5."""
     if not _APART.search(text):
         return text
     lines = text.split("\n")
-    return "\n".join(
-        line if "+" in line else _SIGN_APART.sub("-", _APART.sub(".", line)) for line in lines
-    )
+    return "\n".join(line if "+" in line else _APART.sub(".", line) for line in lines)
 
 
 _ANGLES = re.compile(r"[<⟨〈] ?(-?[\d.]{1,12}(?:, ?-?[\d.]{1,12}){1,60}) ?[>⟩〉]")
@@ -273,7 +270,6 @@ _AMONG_WHOLES = re.compile(
     r"|(?<![\d,.])\d+ (?:/|e|y|et|und|and|en) [-+]?\d+,\d+(?![\d,.])"
 )
 """Rows that would have several widths if commas separated numbers: 8,5 / 8, and 2,5 e -2."""
-_ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
 _BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d{2,6}(?!\d|[,.]\d)")
 _LISTED = re.compile(r"[\[(] ?-?\d{1,9}(?:,\d{1,9})?(?: ?; ?-?\d{1,9}(?:,\d{1,9})?){1,60} ?[\])]")
 """Numbers between semicolons: [1,1547; 0]."""
@@ -338,7 +334,7 @@ def _uses_decimal_commas(text: str) -> bool:
     if not points and len(_BELOW_ONE.findall(text)) >= SEVERAL:
         return True
     against = points + len(_AFTER_COMMA.findall(text))
-    beside = len(_BESIDE.findall(text)) + len(_ALONE.findall(text))
+    beside = len(_BESIDE.findall(text))
     beside += len(_AMONG_WHOLES.findall(text))
     return beside > against or (decimal > 3 * against and _several_places(text) * 2 > decimal)
 
