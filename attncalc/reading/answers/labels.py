@@ -94,12 +94,6 @@ class Labels:
         self.begin(name)
         self.label_is_sure = is_sure
 
-    def names_beside(self, block: Block) -> list[Name]:
-        """Return the names side by side on a line without other text: Q K."""
-        parts = re.split(r" {2,}|\t+", block.text.strip())
-        named = [self.name([part]) for part in parts] if len(parts) > 1 else []
-        return [each for each in named if each is not None] if all(named) else []
-
     def begin(self, name: Name) -> None:
         """Set the name of the next matrix."""
         if self.head_is_new:

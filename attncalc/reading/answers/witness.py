@@ -22,7 +22,6 @@ from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import (
     IN_FULL,
     Entry,
-    Taken,
     Unread,
     WrittenMatrix,
     matrix_of_entries,
@@ -98,20 +97,15 @@ _BRACKET = re.compile(r"[\d}]\s*+(?:\\left)?\s*+(?:\\begin\{\w{1,20}+\}|\(|\[|âŽ
 _ROW_ENDS = re.compile(r" / |; |\n")
 """What separates rows in the text of a part."""
 
-StepNamed = Callable[[str], str]
-
 
 def witnessed(
     text: str,
     found: Collected,
     expected: Expected,
-    named: StepNamed,
-    beside: StepNamed,
     matrices: Mapping[str, WrittenMatrix],
 ) -> Mapping[str, WrittenMatrix]:
     """Return matrices with those found in the numbers of a text; the rest is listed as unread.
 
-    `named` returns the step that words name entirely, and `beside` also that of its row or entry.
     A slash is first that of a fraction, then a separator of numbers; one that is drawn as part of
     a bracket is neither.
     """
@@ -125,7 +119,7 @@ def witnessed(
     matrices = {n: _as_stack(each, keys.get(n)) for n, each in matrices.items()}
     text = _DRAWN.sub(" ", _without_discarded(text, found))
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
-        witness = Witness(each, found, expected, named, beside)
+        witness = Witness(each, found, expected)
         matrices = witness.testify(matrices)
         witness.without_witnessed(matrices)
         witness.without_prose(matrices)
@@ -133,7 +127,7 @@ def witnessed(
         witness.list_announced(missing)
     known = {*chain(*(each.values.ravel().tolist() for each in matrices.values()))}
     with_commas = partial(_BETWEEN_DIGITS.sub, COMMA) if COMMA in text else str
-    _list_work_like(found, missing, known, beside, with_commas)
+    _list_work_like(found, missing, known, expected, with_commas)
     return {n: _as_heads(each, keys.get(n)) for n, each in matrices.items()}
 
 
@@ -203,7 +197,7 @@ def _list_work_like(
     found: Collected,
     missing: Mapping[str, Matrix],
     known: Container[float],
-    beside: StepNamed,
+    expected: Expected,
     with_commas: Callable[[str], str],
 ) -> None:
     """List work and prose that may contain an unread step: as many numbers, its rows, its name.
@@ -227,7 +221,7 @@ def _list_work_like(
             widths = {len(numbers_of(row)) for row in _ROWS.findall(each.text)}
             name = next((n for n, key in missing.items() if key.shape[-1] in widths), "") or held
             if not name and len(numbers) > 1:
-                words = map(beside, _NUMBERS.split(each.text[:200]))
+                words = map(partial(expected.step_in, whole=False), _NUMBERS.split(each.text[:200]))
                 name = next((word for word in words if word in missing), "")
         if name:
             if not each.what:
@@ -238,14 +232,7 @@ def _list_work_like(
 class Witness:
     """Compares cuts of the numbers of a text with the steps that it may contain."""
 
-    def __init__(
-        self,
-        text: str,
-        found: Collected,
-        expected: Expected,
-        named: StepNamed,
-        beside: StepNamed,
-    ) -> None:
+    def __init__(self, text: str, found: Collected, expected: Expected) -> None:
         self.has_commas = COMMA in text
         text = self._with_commas(text)
         self.lines = text.split("\n")
@@ -253,7 +240,8 @@ class Witness:
         self.values = np.array([each.value for each in self.numbers])
         self.at = [each.line for each in self.numbers]
         self.found, self.expected = found, expected
-        self.named, self.beside = cache(named), cache(beside)
+        self.named = cache(expected.step_in)
+        self.beside = cache(partial(expected.step_in, whole=False))
         said = {each.line for each in found.taken if each.what == "map"}
         said -= {n.line for n in self.numbers if n.entry.decimals or not 1 <= n.value <= MOST_ROWS}
         is_token = [not n.entry.decimals and n.line in found.of_map | said for n in self.numbers]
@@ -748,7 +736,7 @@ class Witness:
         self.said.append((first, f"{where}: read as {name}, because {why}"))
         lines = {number.line for number in numbers}
         for line in sorted(lines):
-            self.found.taken.append(Taken(line, line, name, because, self.lines[line - 1]))
+            self.found.note(line, name, because, self.lines[line - 1])
         rows = [
             [self.numbers[k].entry if k >= 0 else self._left_out(name, row) for k in row]
             for row in self._by_labels(name, cut)
@@ -785,7 +773,7 @@ class Witness:
             again = again or self._product(own, read)
             if again and each.could_be_matrix:
                 how = f"{again} again"
-                self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
+                self.found.note(each.line, again, how, each.text)
             elif not each.could_be_matrix or not self._is_read(each, read):
                 left.append(each)
         self.found.unread[:] = [*left, *self._left_over(read)]
@@ -865,7 +853,7 @@ class Witness:
             count = sum(self.free[place] and self.at[place] in below for place in own)
             if not below & lines and count >= WRONG * missing[name].size:
                 why = f"{name} is named here, but the numbers below it are not read"
-                self.found.unread.append(Unread(number, text.strip(), why, could_be_matrix=True))
+                self.found.leave(number, text.strip(), why)
                 lines.add(number + 1)
 
     def _is_read(self, unread: Unread, read: Mapping[str, WrittenMatrix]) -> bool:
