@@ -52,12 +52,6 @@ _TOKEN = re.compile(
     r"(?:(?:token|tok|word|wort|mot|palabra|row|zeile|fila|ligne)\s*|(?-i:x_?))(\d{1,3})",
     re.IGNORECASE,
 )
-_WORD = re.compile(
-    r"(?:(?:for|für|fuer|pour|para) )?(?:(?:the|das|den|le|la|el) )?"
-    r"(?:(?:token|word|wort|mot|palabra) )?[\"'“„«»]?(.{1,60}?)[\"'”“»«]?",
-    re.IGNORECASE,
-)
-"""A token named by its word: For the word "cat"."""
 _SIDE_BY_SIDE = re.compile(r"\d(?:\s?+[|;]\s?+[-+]?|,\s[-+]?|\s)\d")
 """Numbers without an operator between them."""
 _LISTED = re.compile(
@@ -99,14 +93,13 @@ class _Collector(Keeper):
         self.reader = reader
         self.said: list[Said] = []
         self.of_map = ""
-        self.token_is_inline = False
         self.counts = ""
         self.pending: list[Block] = []
         self.told: list[Block] = []
 
     def take(self, block: Block) -> None:
         """Read one block."""
-        if block.is_new and self.token_is_inline:
+        if block.is_new:
             self.token = 0, 0
         self.learn(block.names)
         if block.is_other:
@@ -154,7 +147,7 @@ class _Collector(Keeper):
     def _words(self, block: Block) -> None:
         """Read words: they name the next matrix, and describe their own numbers."""
         self._say_map(block)
-        if self.takes_caption(block) or self._is_token(block):
+        if self.takes_caption(block):
             self.note(block, "", "words")
             return
         said = block.names or [each for each in [block.text.strip(" *:")] if each[:1] in ("/", "÷")]
@@ -187,19 +180,6 @@ class _Collector(Keeper):
             self.head = 0  # that of the previous attention: this one may have none
         if of or block.is_heading:
             self.of_map = of
-
-    def _is_token(self, block: Block) -> bool:
-        """Read from words alone that one token's row, or any row, follows."""
-        clean = block.text.strip(" #*_:.-")
-        if match := _TOKEN.fullmatch(clean):
-            self.token, self.token_is_inline = (block.line, int(match[1])), False
-            return True
-        said = _WORD.fullmatch(clean)
-        if said and said[1] in self.expected.labels and self.name([clean]) is None:
-            self.token = block.line, self.expected.labels.row("Q", said[1])
-            self.token_is_inline = False
-            return True
-        return False
 
     def _say_role(self, block: Block) -> None:
         """Note how the numbers among words are interpreted."""
@@ -295,7 +275,7 @@ class _Collector(Keeper):
         self.copies.look(block, self.found.remarks)
         for text in block.names:
             if match := _TOKEN.fullmatch(without_again(text.strip())):
-                self.token, self.token_is_inline = (block.line, int(match[1])), True
+                self.token = block.line, int(match[1])
         if any(_LISTED.search(name) or _PAIR.search(name) for name in block.names):
             self.leave(block, "there are numbers before its name, too", could_be=True)
         if self._by_own_name(block, grid) or self._by_going_on(block, grid):
@@ -437,13 +417,6 @@ class _Collector(Keeper):
             return None
         return said if self.expected.shape(said.matrix)[-1:] == (len(grid.rows[0]),) else None
 
-    def _goes_on_with_rows(self) -> bool:
-        """Return whether rows of the last named step may follow: all, or the previous ones."""
-        label, last = self.label, self.last
-        if label is None:
-            return False
-        return self.is_fresh or (last is not None and bool(last.row) and last.name == label.matrix)
-
     def _label_of_rows(self, grid: Grid, row: int = 0) -> Name | None:
         """Return the step whose rows are below its name, if a row is one of them.
 
@@ -491,21 +464,7 @@ class _Collector(Keeper):
             return True
         if self.is_part:
             self.keep(block, grid, self.label, "it is a part of the one before")
-        return self.is_part or self._by_counted_rows(block, grid)
-
-    def _by_counted_rows(self, block: Block, grid: Grid) -> bool:
-        """Read rows 2 and 3 below row 1 of the named matrix: each has its number."""
-        counts = [_TOKEN.fullmatch(name) for name in block.row_names]
-        label = self._label_of_rows(grid) if self._goes_on_with_rows() else None
-        if label is None or self.last is None or len(counts) != len(grid.rows) or None in counts:
-            return False
-        rows = [int(each[1]) for each in counts if each]
-        if rows != [*range(self.last.row + 1, self.last.row + 1 + len(rows))]:
-            return False
-        for row, cells in zip(rows, grid.rows, strict=True):
-            name = label._replace(row=row, column=0, number=0)
-            self.keep(block, grid._replace(heads=([cells],)), name, "rows below the one before")
-        return True
+        return self.is_part
 
     def _without_name(self, block: Block, grid: Grid) -> None:
         if self.is_work:

@@ -8,7 +8,7 @@ import numpy as np
 from attncalc.problem.fields import MATRICES, own_name
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.reading.answers.answer import Taken, Unread, WrittenConnection
-from attncalc.reading.answers.copying import LIKE, Copies
+from attncalc.reading.answers.copying import Copies
 from attncalc.reading.answers.expected import MASKS, Expected, share_alike
 from attncalc.reading.answers.labels import Labels
 from attncalc.reading.answers.parts import Part, values_of
@@ -113,7 +113,10 @@ class Keeper(Labels):
         assert last is not None
         name = Name(last.name, last.head, last.row, last.column)
         if self._is_read_right(name, grid):
-            self.keep_loose(block, grid, "")
+            if np.isin(values_of(grid.heads), last.values).all():
+                self.note(block, "", f"{last.name} again")
+            else:
+                self.keep_loose(block, grid, "")
             return
         if self.found.parts[-1:] == [last]:
             self.found.parts.pop()
@@ -144,39 +147,26 @@ class Keeper(Labels):
         """Return the name of outputs as those of one head, if they fit nothing else."""
         if name.matrix != "O":
             return name
-        if self.head and (self._is_of_head(grid) or self._is_nearer_to_head(grid)):
+        is_of_size = self.expected.size("H") == size_of(grid)
+        is_only = is_of_size and self.expected.size("O") != size_of(grid)
+        if self.head and (is_only or self._is_nearer_to_head(grid)):
             return name._replace(matrix="H")
-        if name.number and self._is_heads_own(grid):
-            return name._replace(matrix="H", head=name.number, number=0)
+        if name.number and is_of_size and self.expected.heads("H") and len(grid.rows) > 1:
+            return name._replace(matrix="H", head=name.number, number=0)  # Z_2, concatenated later
         return name
-
-    def _is_of_head(self, grid: Grid) -> bool:
-        """Return whether outputs have the size of one head, and not of all heads together."""
-        sizes = [self.expected.shape(each)[-2:] for each in ("H", "O")]
-        return sizes[0] == size_of(grid) != sizes[1]
 
     def _is_nearer_to_head(self, grid: Grid) -> bool:
         """Return whether outputs below the name of a head belong to that head, by their numbers."""
-        head = self.expected.of_head("H", self.head) if self.expected.heads("H") else None
-        if head is None or not self.head:
-            return False
-        values = values_of(grid.heads)
-        if values.ndim != 2:
-            return False
-        own = share_alike(values, head)
+        head, values = self.expected.of_head("H", self.head), values_of(grid.heads)
+        own = 0.0 if head is None else share_alike(values, head)
         return own > SURELY and own > self.expected.agreement("O", values)
-
-    def _is_heads_own(self, grid: Grid) -> bool:
-        """Return whether a matrix under Z_2 is the second of several heads, concatenated later."""
-        shape = self.expected.shape("H")
-        return len(shape) == 3 and len(grid.rows) > 1 and shape[-2:] == size_of(grid)
 
     def _is_mask(self, name: Name, grid: Grid) -> bool:
         """Return whether a matrix is a mask, and not scores: 0 and 1, or 0 and -∞."""
         values = values_of(grid.heads)
-        is_one = len(grid.rows) > 1 and len({*values.ravel()}) == 2
-        is_one = is_one and all(each in (0, 1) or each <= MASKS for each in values.ravel())
-        return bool(is_one) and self.expected.agreement(name.matrix, values) < LIKE
+        said = {*values.ravel().tolist()}
+        is_one = len(said) == 2 and all(each in (0, 1) or each <= MASKS for each in said)
+        return is_one and len(grid.rows) > 1 > 2 * self.expected.agreement(name.matrix, values)
 
     def _has_kept_sides(self, block: Block, grid: Grid, name: Name, how: str) -> bool:
         """Store the matrices of the heads named beside each other, if a grid has all of them."""
@@ -201,8 +191,7 @@ class Keeper(Labels):
 
     def fits(self, name: Name, grid: Grid) -> bool:
         """Return whether a matrix has the shape of its step."""
-        shape = self.expected.shape(name.matrix)
-        return not shape or shape[-2:] == size_of(grid)
+        return self.expected.size(name.matrix) in ((0, 0), size_of(grid))
 
     def is_given(self, name: Name) -> bool:
         """Return whether a name is that of a given matrix of the problem."""
@@ -239,13 +228,10 @@ class Keeper(Labels):
     def _alone(self, block: Block, name: Name, grid: Grid) -> None:
         """Read one number under the name of a matrix with several."""
         starts_with_ones = gradient_from(name.matrix) is not None and grid.rows == [["1"]]
-        if (
-            starts_with_ones
-            or is_constant(block.names)
-            or is_constant(block.work)
-            or (block.work and is_worked(block.names))
-            or (name.how == "words" and not name.row)
-        ):
+        is_work = block.work and is_worked(block.names)
+        is_told = name.how == "words" and not name.row
+        are_constants = is_constant(block.names) or is_constant(block.work)
+        if starts_with_ones or are_constants or is_work or is_told:
             self.note(block, "", "a number of its own")
             self.is_fresh = self.is_fresh or starts_with_ones  # the entire matrix may follow
         else:
@@ -255,6 +241,10 @@ class Keeper(Labels):
         shape = self.expected.shape(name.matrix)
         if name.row:
             return bool(shape) and shape[-2 if self.expected.by_columns else -1] != 1
+        if not shape and any(
+            part.name == name.matrix and part.size > (1, 1) for part in self.found.parts
+        ):
+            return True  # an entry of the matrix above
         return shape[-2:] != (1, 1) if shape else name.how == "words"
 
     def _given(self, block: Block, grid: Grid, name: Name) -> None:
@@ -340,19 +330,17 @@ class Keeper(Labels):
         others = [rows for rows in (each(grid.rows) for each in without) if rows]
         if len(grid.heads) > 1 or not others:
             return grid
-        known = [*self.expected.steps.values(), *self.expected.given.values()]
-        whole = {np.atleast_2d(matrix).shape for matrix in known}
-        if name and (shape := self.expected.shape(name.matrix)):
-            whole = {shape}
+        known = {**self.expected.given, **self.expected.steps}
+        if name and name.matrix in self.expected.steps:
+            known = {name.matrix: self.expected.steps[name.matrix]}
+        whole = {(1, 1, *matrix.shape)[-3:] for matrix in known.values()}
         shapes = {each[-2:] for each in whole}
-        shapes |= {(rows, heads * width) for heads, rows, width in filter(_has_heads, whole)}
+        shapes |= {(rows, heads * width) for heads, rows, width in whole}
         own = size_of(grid)
         if own in shapes or own[::-1] in shapes:  # as it is, or transposed
             return grid
-        for rows in others:
-            if (len(rows), len(rows[0])) in shapes:
-                return grid._replace(heads=(rows,))
-        return grid
+        fitting = (rows for rows in others if (len(rows), len(rows[0])) in shapes)
+        return next((grid._replace(heads=(rows,)) for rows in fitting), grid)
 
     def keep_loose(self, block: Block, grid: Grid, own_name: str) -> None:
         """Store a matrix to be named later, with the words around it."""
@@ -364,10 +352,6 @@ class Keeper(Labels):
         kind = kind if any(step.startswith(f"{kind}_") for step in steps) else ""
         self.found.loose.append(Loose(block, grid, after, own_name, head, self.again, kind))
         self.again = False
-
-
-def _has_heads(shape: tuple[int, ...]) -> bool:
-    return len(shape) == 3
 
 
 def size_of(grid: Grid) -> tuple[int, int]:

@@ -18,7 +18,6 @@ _LETTER = re.compile(r"\b[A-Za-z]\w{0,20}")
 SHORT_LABEL = 6
 """The largest number of words of a label; more are prose, which names less reliably."""
 _CAPTION = re.compile(r"\b(row|column)s? (\d{1,6})(?: to (\d{1,6}))? of \d+", re.IGNORECASE)
-_NAMES_OF = re.compile(r"\s*(?:columns|rows|spalten|zeilen|colonnes|lignes|columnas|filas): ", re.I)
 _HEAD_ALONE = re.compile(
     r"^\W*(?:head|kopf|t[eê]te|cabeza)[\W_]*(?:\d+|one|two|three|four)\s*"
     r"(?:of \d+)?\s*(?:\([^()]*\))?\W*$",
@@ -80,7 +79,7 @@ class Labels:
             self.heads_beside = []
             self.is_fresh = self.label is not None
             return True
-        return bool(captions) or _NAMES_OF.match(block.text) is not None
+        return bool(captions)
 
     def announce(self, name: Name, block: Block) -> None:
         """Remember the name in a line of words, unless a more reliable one precedes it."""

@@ -539,7 +539,7 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
             wholes = [each for each in own if each.is_whole]
             if wholes and _differ(wholes, part):
                 last = wholes[-1]
-                if _is_better(last, part, expected):
+                if _is_better(last, part, expected, {each.name for each in found.parts}):
                     _list(part, last, found)
                     continue
                 if _are_powers(last.values, part.values):
@@ -557,13 +557,16 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
     return [part for own in kept.values() for part in own]
 
 
-def _is_better(before: Part, part: Part, expected: Expected) -> bool:
+def _is_better(before: Part, part: Part, expected: Expected, there: set[str]) -> bool:
     """Return whether a matrix fits its step, and a later one of its name does not.
 
-    The later may be the output under the name of its factor, "A.V".
+    The later may be a missing step of this shape: the output under the name of its factor, "A.V".
     """
     if before.size == expected.size(part.name) != part.size:
         return True
+    shape = expected.shape(part.name)
+    if all(name in there or key.shape != shape for name, key in expected.steps.items()):
+        return False
     first, second = (
         max(expected.agreement(part.name, own) for own in (each, each.swapaxes(-1, -2)))
         for each in (before.values, part.values)

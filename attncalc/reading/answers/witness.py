@@ -213,6 +213,8 @@ def _list_work_like(
             is_alone = each.line == each.last and not _OF_WORK.search(each.text)
             is_prose = each.what != "map" and len(_WORD.findall(each.text)) >= FEW
             name = name if is_alone and is_prose else ""
+        elif each.how in LIKE_WORK and "[" in each.text and not _RELATION.search(each.text):
+            name = next((n for n, key in missing.items() if key.size == len(numbers)), "")
         elif each.how != PROSE:
             continue
         elif not name and len(numbers) > 1:
