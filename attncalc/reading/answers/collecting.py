@@ -5,17 +5,15 @@ import re
 import numpy as np
 
 from attncalc.reading.answers.answer import (
-    Taken,
     Unread,
     WrittenConnection,
-    matrix_of_entries,
 )
-from attncalc.reading.answers.copying import LIKE, values_of
+from attncalc.reading.answers.copying import LIKE
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.keeping import SURELY, Collected, Keeper, size_of
 from attncalc.reading.answers.lines import attention_in, connection_in, is_behind_numbers
 from attncalc.reading.answers.map_lines import MapReader, Said
-from attncalc.reading.answers.parts import entries_of
+from attncalc.reading.answers.parts import values_of
 from attncalc.reading.answers.prose import (
     IN_SENTENCE,
     NO_NAME,
@@ -42,7 +40,6 @@ from attncalc.reading.naming.name import (
 )
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
-from attncalc.reading.plain.numerals import is_work as is_calculation
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.rows import Rows
 
@@ -55,12 +52,6 @@ _TOKEN = re.compile(
     r"(?:(?:token|tok|word|wort|mot|palabra|row|zeile|fila|ligne)\s*|(?-i:x_?))(\d{1,3})",
     re.IGNORECASE,
 )
-_WORD = re.compile(
-    r"(?:(?:for|für|fuer|pour|para) )?(?:(?:the|das|den|le|la|el) )?"
-    r"(?:(?:token|word|wort|mot|palabra) )?[\"'“„«»]?(.{1,60}?)[\"'”“»«]?",
-    re.IGNORECASE,
-)
-"""A token named by its word: For the word "cat"."""
 _SIDE_BY_SIDE = re.compile(r"\d(?:\s?+[|;]\s?+[-+]?|,\s[-+]?|\s)\d")
 """Numbers without an operator between them."""
 _LISTED = re.compile(
@@ -69,19 +60,12 @@ _LISTED = re.compile(
     r"[-+]?\d{1,9}(?:[.,]\d{1,9})?%?(?![\w/^)\]}])"
 )
 """Three or more numbers side by side."""
-_SHARE = re.compile(
-    r"([^\W\d][^\s:=,;\"“”]{0,40})[\"”]?(?: ?[:=])? [-+]?(?:\d{0,9}[.,]\d|\d{1,3} ?%)"
-)
-"""A word, and a decimal or a percentage after it."""
-_BY_ROOT = re.compile(r"\s*[/÷]\s*(?:√|sqrt)\s*\(?(?:\d{1,4}|d_?k)\)?\s*", re.IGNORECASE)
-"""A division by the root of d_k, with nothing before it."""
-_BARE, _PIECES = re.compile(r"[\s\d.,;|&/−-]{2,}"), re.compile(r"[\s,;|&]+")
+_BARE = re.compile(r"[\s\d.,;|&/−-]{2,}")
 """Numbers and what separates them, with no operator."""
 _VECTOR = re.compile(r"\W{0,4}[qkv]_?\W?\d{1,3}\W{0,3}", re.IGNORECASE)
 """A vector in a chain of equal ones: q1 = k1 = v1."""
 _SENTENCES = re.compile(r"[.;] ")
 LONGEST_PROSE = 400
-_SHAPE = re.compile(r"\b(?:shapes?|sizes?|dim\w{0,12}|größe|taille|forme?|tamaño)\b", re.I)
 _PAIR = re.compile(r"\d\.\d{1,9}%?,? (?:(?:and|und|et|y) )?[-+]?\d")
 _BESIDE_TOKEN = " \t-*·\"'“”„«»"
 """Characters beside a token: list markers and quotation marks."""
@@ -109,14 +93,13 @@ class _Collector(Keeper):
         self.reader = reader
         self.said: list[Said] = []
         self.of_map = ""
-        self.token_is_inline = False
         self.counts = ""
         self.pending: list[Block] = []
         self.told: list[Block] = []
 
     def take(self, block: Block) -> None:
         """Read one block."""
-        if block.is_new and self.token_is_inline:
+        if block.is_new:
             self.token = 0, 0
         self.learn(block.names)
         if block.is_other:
@@ -147,7 +130,7 @@ class _Collector(Keeper):
             self.note(block, "", "a line of the map")
 
     def _note_line(self, line: WrittenConnection, text: str) -> None:
-        self.found.taken.append(Taken(line.line, line.line, "map", "", text))
+        self.found.note(line.line, "map", "", text)
 
     def _finish_map(self) -> None:
         """Store the map that sentences state, and list the sentences that could not be read."""
@@ -164,11 +147,11 @@ class _Collector(Keeper):
     def _words(self, block: Block) -> None:
         """Read words: they name the next matrix, and describe their own numbers."""
         self._say_map(block)
-        if self.takes_caption(block) or self._is_token(block):
+        if self.takes_caption(block):
             self.note(block, "", "words")
             return
         said = block.names or [each for each in [block.text.strip(" *:")] if each[:1] in ("/", "÷")]
-        name = self.name(said) or next(iter(self.names_beside(block)), None)
+        name = self.name(said)
         self.copies.look(block, self.found.remarks)
         self.again = self.again or says_again(block.text)
         if block.is_heading or (name and not block.goes_on):
@@ -198,36 +181,17 @@ class _Collector(Keeper):
         if of or block.is_heading:
             self.of_map = of
 
-    def _is_token(self, block: Block) -> bool:
-        """Read from words alone that one token's row, or any row, follows."""
-        clean = block.text.strip(" #*_:.-")
-        if match := _TOKEN.fullmatch(clean):
-            self.token, self.token_is_inline = (block.line, int(match[1])), False
-            return True
-        said = _WORD.fullmatch(clean)
-        if said and said[1] in self.expected.labels and self.name([clean]) is None:
-            self.token = block.line, self.expected.labels.row("Q", said[1])
-            self.token_is_inline = False
-            return True
-        return False
-
     def _say_role(self, block: Block) -> None:
         """Note how the numbers among words are interpreted."""
         is_work = block.work or self.is_of_work(block.names)
         said = role_of_words(block.text)
         if not said and self.is_work and is_worked([block.text]):  # rows with their sums
             said = "work on the way"
-        if said == PROSE and (_LISTED.search(block.text) or self._tells_of_tokens(block.text)):
+        if said == PROSE and _LISTED.search(block.text):
             said = ""
         if not said and is_work and self._ends_in_step(block.text):
             is_work = False
-        pieces = _PIECES.split(block.text)
-        if (
-            is_work
-            and not self.is_fresh
-            and _BARE.fullmatch(block.text)
-            and not any(map(is_calculation, pieces))
-        ):
+        if is_work and not self.is_fresh and _BARE.fullmatch(block.text):
             self.leave(block, NO_NAME, could_be=True)
             return
         role = said or ("a line of work" if is_work else "")
@@ -238,7 +202,7 @@ class _Collector(Keeper):
         if block.factors:
             self.pending.append(block)
             self.last = None  # text that continues below belongs to this product
-        elif role and not self._holds_rows(block):
+        elif role:
             self.note(block, "", role)
         else:
             self._leave_words(block)
@@ -250,21 +214,11 @@ class _Collector(Keeper):
         else:
             self.leave(block, IN_SENTENCE)
 
-    def _tells_of_tokens(self, text: str) -> bool:
-        """Return whether a decimal follows the word of a token: upon gets once 0.20."""
-        found = _SHARE.findall(text[:LONGEST_PROSE]) if self.expected.labels else []
-        return any(word in self.expected.labels and not word.isdigit() for word in found)
-
     def _ends_in_step(self, text: str) -> bool:
         """Return whether numbers side by side follow the name of a step: … Weights 0.2, 0.8, 0."""
         pieces = _SENTENCES.split(text[:LONGEST_PROSE])
         said = [_LISTED.sub(" ", piece) for piece in pieces if _LISTED.search(piece)]
         return any(self.name([piece]) is not None for piece in said)
-
-    def _holds_rows(self, block: Block) -> bool:
-        """Return whether the work after the name of a step is numbers side by side, not a sum."""
-        name = self.name(block.names) if any(map(_SIDE_BY_SIDE.search, block.work)) else None
-        return name is not None and not name.row and not self.is_given(name)
 
     def finish(self) -> None:
         """Interpret the numbers in products, after everything else is read."""
@@ -284,7 +238,7 @@ class _Collector(Keeper):
                     known[key] = bool(self.copies.name_of(each)) or self.copies.holds(each)
             others = [each for each in block.factors if not known[_key(each.rows)]]
             role = role_of_words(block.text) if others else "a product of what is known"
-            if role and not (role == PROSE and self._are_vectors(block, others)):
+            if role and not (role == PROSE and self._are_vectors(others)):
                 self.note(block, "", role)
             else:
                 self.leave(block, IN_SENTENCE)
@@ -294,7 +248,7 @@ class _Collector(Keeper):
         matrices = [*self.expected.given.values()] if self.told else []
         known = {abs(float(each)) for matrix in matrices for each in np.ravel(matrix)}
         for part in self.found.parts if self.told else ():
-            values = matrix_of_entries([entries_of(part.rows)], "").values
+            values = part.values
             known |= {abs(float(each)) for each in values.ravel()}
         for block in self.told:
             said = [read_entry(each).value for each in numbers_in(block.text)]
@@ -304,12 +258,11 @@ class _Collector(Keeper):
             else:
                 self.leave(block, IN_SENTENCE)
 
-    def _are_vectors(self, block: Block, grids: list[Grid]) -> bool:
+    def _are_vectors(self, grids: list[Grid]) -> bool:
         """Return whether brackets among words may contain rows of a step, and not sizes."""
-        is_size_told = is_constant(block.names) or _SHAPE.search(block.text) is not None
         rows = [row for each in grids for row in each.rows]
         widths = {key.shape[-1] for key in self.expected.steps.values()}
-        return len(rows) > 1 and not is_size_told and {len(row) for row in rows} <= widths
+        return len(rows) > 1 and {len(row) for row in rows} <= widths
 
     def _valued(self, block: Block, name: Name) -> None:
         """Read an entry given as a calculation."""
@@ -322,7 +275,7 @@ class _Collector(Keeper):
         self.copies.look(block, self.found.remarks)
         for text in block.names:
             if match := _TOKEN.fullmatch(without_again(text.strip())):
-                self.token, self.token_is_inline = (block.line, int(match[1])), True
+                self.token = block.line, int(match[1])
         if any(_LISTED.search(name) or _PAIR.search(name) for name in block.names):
             self.leave(block, "there are numbers before its name, too", could_be=True)
         if self._by_own_name(block, grid) or self._by_going_on(block, grid):
@@ -335,7 +288,7 @@ class _Collector(Keeper):
     def _by_own_name(self, block: Block, grid: Grid) -> bool:
         if self._are_several(block, grid):
             return True
-        name = self._of_token(block, grid) or self._scaled(block) or self.name(block.names)
+        name = self._of_token(block, grid) or self.name(block.names)
         if name is None and len(block.row_names) == 1 and not self.is_fresh:
             name = self.name(block.row_names)
         if name is None:
@@ -356,16 +309,6 @@ class _Collector(Keeper):
         self.is_fresh = False
         self.keep(block, grid, name, "its name")
         return True
-
-    def _scaled(self, block: Block) -> Name | None:
-        """Return the scaled score behind its score on one line: q1·k1 = 4 -> /√2 = 2.83."""
-        last = self.last
-        if last is None or last.line != block.line or not block.is_single or not block.names:
-            return None
-        is_entry = last.name == "S" and last.row and last.column
-        if not is_entry or not _BY_ROOT.fullmatch(block.names[-1]):
-            return None
-        return Name("S_scaled", last.head, last.row, last.column)
 
     def _is_of_heading(self, block: Block, name: Name, label: Name) -> bool:
         """Return whether the letter of an entry is not that of its step: z_11, below Scores."""
@@ -397,7 +340,7 @@ class _Collector(Keeper):
         key = self.expected.steps.get(name.matrix)
         if key is None or key.ndim != 2 or name.row > len(key):
             return True
-        return share_alike(values_of(grid), key[name.row - 1 : name.row]) >= LIKE
+        return share_alike(values_of(grid.heads), key[name.row - 1 : name.row]) >= LIKE
 
     def _are_several(self, block: Block, grid: Grid) -> bool:
         """Read one number for several entries, a_12 = a_13 = 0, or one row for several rows."""
@@ -432,8 +375,7 @@ class _Collector(Keeper):
             return said._replace(row=row)  # softmax, row 1: [0.2 0.8]
         if base is None:  # row 1: [0.2 0.8], below its heading
             label = self._label_of_rows(grid, row)
-            is_it = label and (self._goes_on_with_rows() or self._is_corrected(label, row, grid))
-            return label._replace(row=row, column=0, number=0) if label and is_it else None
+            return label._replace(row=row, column=0, number=0) if label else None
         if self.is_given(base) and (label := self._label_of_rows(grid)):
             return label._replace(row=row, column=0, number=0)  # x1 -> (1, 3), below Queries
         return base._replace(row=row) if not base.row and not base.number else None
@@ -474,20 +416,6 @@ class _Collector(Keeper):
         if said is None or not said.is_whole or self.is_given(said):
             return None
         return said if self.expected.shape(said.matrix)[-1:] == (len(grid.rows[0]),) else None
-
-    def _goes_on_with_rows(self) -> bool:
-        """Return whether rows of the last named step may follow: all, or the previous ones."""
-        label, last = self.label, self.last
-        if label is None:
-            return False
-        return self.is_fresh or (last is not None and bool(last.row) and last.name == label.matrix)
-
-    def _is_corrected(self, label: Name, row: int, grid: Grid) -> bool:
-        """Return whether words or numbers show that a row corrects the entire matrix before it."""
-        last = self.last
-        if last is None or not last.is_whole or last.name != label.matrix:
-            return False
-        return self.again or self._is_row_of(label._replace(row=row), grid)
 
     def _label_of_rows(self, grid: Grid, row: int = 0) -> Name | None:
         """Return the step whose rows are below its name, if a row is one of them.
@@ -536,38 +464,10 @@ class _Collector(Keeper):
             return True
         if self.is_part:
             self.keep(block, grid, self.label, "it is a part of the one before")
-        return self.is_part or self._by_counted_rows(block, grid)
-
-    def _by_counted_rows(self, block: Block, grid: Grid) -> bool:
-        """Read rows 2 and 3 below row 1 of the named matrix: each has its number."""
-        if self._by_token_above(block, grid):
-            return True
-        counts = [_TOKEN.fullmatch(name) for name in block.row_names]
-        label = self._label_of_rows(grid) if self._goes_on_with_rows() else None
-        if label is None or self.last is None or len(counts) != len(grid.rows) or None in counts:
-            return False
-        rows = [int(each[1]) for each in counts if each]
-        if rows != [*range(self.last.row + 1, self.last.row + 1 + len(rows))]:
-            return False
-        for row, cells in zip(rows, grid.rows, strict=True):
-            name = label._replace(row=row, column=0, number=0)
-            self.keep(block, grid._replace(heads=([cells],)), name, "rows below the one before")
-        return True
-
-    def _by_token_above(self, block: Block, grid: Grid) -> bool:
-        """Read a row below the line with its name: Row 2, and work below."""
-        line, row = self.token
-        if self.last is None or not row or line <= self.last.line or len(grid.rows) != 1:
-            return False
-        label = self._label_of_rows(grid, row) if self._goes_on_with_rows() else None
-        if label is None or block.row_names or block.is_single:
-            return False
-        name = label._replace(row=row, column=0, number=0)
-        self.keep(block, grid, name, "the row that is named above it")
-        return True
+        return self.is_part
 
     def _without_name(self, block: Block, grid: Grid) -> None:
-        if self.is_work and not self._is_like_a_step(grid):
+        if self.is_work:
             self.is_work = False
             self.note(block, "", "work on the way")
             return
@@ -582,7 +482,7 @@ class _Collector(Keeper):
 
     def _is_like_a_step(self, grid: Grid) -> bool:
         """Return whether numbers named as work agree with a step: max(0, N_1 W_1)."""
-        values = values_of(grid)
+        values = values_of(grid.heads)
         if len(grid.rows) < 2:  # a vector of one number for each token
             values = values.T if values.size > MOST_ALONE else values[:0]
         return any(self.expected.agreement(each, values) > SURELY for each in self.expected.steps)
@@ -599,7 +499,7 @@ class _Collector(Keeper):
         label = self.label
         if label is None or not label.weak or label.matrix not in self.expected.steps:
             return False
-        return self.expected.agreement(label.matrix, values_of(grid)) < WEAKLY
+        return self.expected.agreement(label.matrix, values_of(grid.heads)) < WEAKLY
 
     def _replaces_last(self, block: Block, grid: Grid) -> bool:
         """Return whether an unnamed matrix directly below another is its result."""

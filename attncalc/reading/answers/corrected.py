@@ -12,7 +12,7 @@ import numpy as np
 
 from attncalc.base.text import entry_name
 from attncalc.base.types import Place
-from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix
+from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.reading.answers.cuts import Number, numbers_of
 from attncalc.reading.answers.expected import Expected, near
 from attncalc.reading.answers.keeping import Collected
@@ -72,11 +72,11 @@ def with_corrected(
             what = entry_name(name, place)
             found.taken[:] = [each for each in found.taken if each.line != line]
             found.unread[:] = [each for each in found.unread if each.line != line]
-            found.taken.append(Taken(line, line, what, "a correction", sentence.strip()))
-            found.remarks.append(f"line {line}: {what} {CORRECTED}")
+            found.note(line, what, "a correction", sentence.strip())
+            found.tell(line, f"{what} {CORRECTED}")
         elif wrong and (fits or not is_of_sums) and line not in listed:
             why = "it may correct an entry: name it, as in Q[2,1] = 3"
-            found.unread.append(Unread(line, sentence.strip(), why, could_be_matrix=True))
+            found.leave(line, sentence.strip(), why)
     return made
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenMatrix
-from attncalc.reading.naming.name import NO_TOKENS, Tokens
+from attncalc.reading.naming.name import NO_TOKENS, Tokens, name_in
 
 NEAR = 0.0151
 """The largest difference of numbers that may be equal, with different rounding of steps."""
@@ -43,6 +43,21 @@ class Expected:
         """Return the shape of a step; () if there is no such step."""
         return tuple(self.steps[name].shape) if name in self.steps else ()
 
+    def size(self, name: str) -> tuple[int, int]:
+        """Return the number of rows and columns of a step, or of one head of it; 0 if unknown."""
+        height, width = (0, 0, *self.shape(name))[-2:]
+        return height, width
+
+    def is_whole(self, name: str, values: Matrix) -> bool:
+        """Return whether a matrix has the shape of a step, and no entry is missing."""
+        return values.shape == self.shape(name) and not np.isnan(values).any()
+
+    def step_in(self, words: str, *, whole: bool = True) -> str:
+        """Return the step that words name, or a part of which, unless `whole`; "" for none."""
+        name = name_in(words, self.labels)
+        is_part = name and any((name.head, name.row, name.column, name.number, name.turned))
+        return "" if name is None or (whole and is_part) else name.matrix
+
     def of_head(self, name: str, head: int) -> Matrix | None:
         """Return a step, or one head of it (0 is head 1); None if the key has no such head.
 
@@ -77,6 +92,15 @@ def share_alike(values: Matrix, others: Matrix) -> float:
     if values.shape != others.shape or not values.size:
         return 0.0
     return float(near(values, others).mean())
+
+
+def is_multiple(values: Matrix, scores: Matrix) -> bool:
+    """Return whether numbers are scores times one factor, which is not 1."""
+    if values.shape != scores.shape or not np.isfinite(scores).all() or not scores.any():
+        return False
+    factor = (scores * values).sum() / (scores**2).sum()
+    is_other = 0 < factor < 0.9 or factor > 1.1
+    return bool(is_other) and share_alike(values, scores * factor) == 1
 
 
 def near(values: Matrix, other: Matrix) -> Matrix:

@@ -8,10 +8,10 @@ import numpy as np
 from attncalc.problem.fields import MATRICES, own_name
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.reading.answers.answer import Taken, Unread, WrittenConnection
-from attncalc.reading.answers.copying import LIKE, Copies, values_of
+from attncalc.reading.answers.copying import Copies
 from attncalc.reading.answers.expected import MASKS, Expected, share_alike
 from attncalc.reading.answers.labels import Labels
-from attncalc.reading.answers.parts import Part
+from attncalc.reading.answers.parts import Part, values_of
 from attncalc.reading.answers.prose import is_constant, is_worked
 from attncalc.reading.naming.at_hand import is_step_at_hand
 from attncalc.reading.naming.layer_words import kind_of
@@ -58,6 +58,18 @@ class Collected:
     of_map: set[int] = field(default_factory=set)
     """The lines that are only about the map."""
 
+    def note(self, line: int, what: str, how: str, text: str, last: int = 0) -> None:
+        """Note the interpretation of a part: a step, or "" for other content."""
+        self.taken.append(Taken(line, last or line, what, how, text))
+
+    def leave(self, line: int, text: str, why: str, *, could_be: bool = True) -> None:
+        """List a part as not read."""
+        self.unread.append(Unread(line, text, why, could_be))
+
+    def tell(self, line: int, what: str) -> None:
+        """Remark something about the reading of a line."""
+        self.remarks.append(f"line {line}: {what}")
+
 
 class Keeper(Labels):
     """Stores the numbers of steps, and lists other parts."""
@@ -84,7 +96,6 @@ class Keeper(Labels):
         grid = self.without_counts(grid, name)
         if self._has_kept_sides(block, grid, name, how):
             return
-        name = self._of_only_query(name) if block.is_single else name
         name = self._of_row(self.with_number(name, grid), grid, block)
         name = self._of_head_beside(block, name)
         if name.matrix.endswith("S_masked") and self._is_mask(name, grid):
@@ -102,31 +113,21 @@ class Keeper(Labels):
         assert last is not None
         name = Name(last.name, last.head, last.row, last.column)
         if self._is_read_right(name, grid):
-            if np.isin(values_of(grid), values_of(grid._replace(heads=(last.rows,)))).all():
+            if np.isin(values_of(grid.heads), last.values).all():
                 self.note(block, "", f"{last.name} again")
             else:
                 self.keep_loose(block, grid, "")
             return
-        if self.found.parts[-1:] == [last] and self._copied(name, grid) is None:
+        if self.found.parts[-1:] == [last]:
             self.found.parts.pop()
         self.keep(block, grid, name, how)
 
     def _is_read_right(self, name: Name, grid: Grid) -> bool:
         """Return whether a step was read and is right, and other numbers are not like it."""
         rows = [row for part in self.found.parts if part.name == name.matrix for row in part.rows]
-        read = values_of(grid._replace(heads=(rows,)))
+        read = values_of([rows])
         agreement = self.expected.agreement
-        return agreement(name.matrix, read) > SURELY > agreement(name.matrix, values_of(grid))
-
-    def _of_only_query(self, name: Name) -> Name:
-        """Return the name of a single number with one index, which is the key if one query asks."""
-        index, shape = name.row or name.number, self.expected.shape(name.matrix)
-        is_of_keys = own_name(name.matrix)[:1] in ("S", "A") and not (name.column or name.head)
-        first, last = (index, 1) if self.expected.by_columns else (1, index)
-        is_there = len(shape) == 2 and 0 < first <= shape[0] and 0 < last <= shape[1]
-        if not is_of_keys or not is_there or shape[self.expected.by_columns] != 1:
-            return name
-        return name._replace(row=first, column=last, number=0)
+        return agreement(name.matrix, read) > SURELY > agreement(name.matrix, values_of(grid.heads))
 
     def _copied(self, name: Name, grid: Grid) -> str | None:
         """Return the given matrix that a grid copies, if the grid does not fit its name.
@@ -146,39 +147,26 @@ class Keeper(Labels):
         """Return the name of outputs as those of one head, if they fit nothing else."""
         if name.matrix != "O":
             return name
-        if self.head and (self._is_of_head(grid) or self._is_nearer_to_head(grid)):
+        is_of_size = self.expected.size("H") == size_of(grid)
+        is_only = is_of_size and self.expected.size("O") != size_of(grid)
+        if self.head and (is_only or self._is_nearer_to_head(grid)):
             return name._replace(matrix="H")
-        if name.number and self._is_heads_own(grid):
-            return name._replace(matrix="H", head=name.number, number=0)
+        if name.number and is_of_size and self.expected.heads("H") and len(grid.rows) > 1:
+            return name._replace(matrix="H", head=name.number, number=0)  # Z_2, concatenated later
         return name
-
-    def _is_of_head(self, grid: Grid) -> bool:
-        """Return whether outputs have the size of one head, and not of all heads together."""
-        sizes = [self.expected.shape(each)[-2:] for each in ("H", "O")]
-        return sizes[0] == size_of(grid) != sizes[1]
 
     def _is_nearer_to_head(self, grid: Grid) -> bool:
         """Return whether outputs below the name of a head belong to that head, by their numbers."""
-        head = self.expected.of_head("H", self.head) if self.expected.heads("H") else None
-        if head is None or not self.head:
-            return False
-        values = values_of(grid)
-        if values.ndim != 2:
-            return False
-        own = share_alike(values, head)
+        head, values = self.expected.of_head("H", self.head), values_of(grid.heads)
+        own = 0.0 if head is None else share_alike(values, head)
         return own > SURELY and own > self.expected.agreement("O", values)
-
-    def _is_heads_own(self, grid: Grid) -> bool:
-        """Return whether a matrix under Z_2 is the second of several heads, concatenated later."""
-        shape = self.expected.shape("H")
-        return len(shape) == 3 and len(grid.rows) > 1 and shape[-2:] == size_of(grid)
 
     def _is_mask(self, name: Name, grid: Grid) -> bool:
         """Return whether a matrix is a mask, and not scores: 0 and 1, or 0 and -∞."""
-        values = values_of(grid)
-        is_one = len(grid.rows) > 1 and len({*values.ravel()}) == 2
-        is_one = is_one and all(each in (0, 1) or each <= MASKS for each in values.ravel())
-        return bool(is_one) and self.expected.agreement(name.matrix, values) < LIKE
+        values = values_of(grid.heads)
+        said = {*values.ravel().tolist()}
+        is_one = len(said) == 2 and all(each in (0, 1) or each <= MASKS for each in said)
+        return is_one and len(grid.rows) > 1 > 2 * self.expected.agreement(name.matrix, values)
 
     def _has_kept_sides(self, block: Block, grid: Grid, name: Name, how: str) -> bool:
         """Store the matrices of the heads named beside each other, if a grid has all of them."""
@@ -202,10 +190,8 @@ class Keeper(Labels):
         return name._replace(head=heads[count]) if count < len(heads) else name
 
     def fits(self, name: Name, grid: Grid) -> bool:
-        """Return whether a matrix fits its name as a row, an entry or the entire step."""
-        is_part = name.row or name.column or name.number or name.turned or len(grid.rows) == 1
-        shape = self.expected.shape(name.matrix)
-        return bool(is_part) or not shape or shape[-2:] == size_of(grid)
+        """Return whether a matrix has the shape of its step."""
+        return self.expected.size(name.matrix) in ((0, 0), size_of(grid))
 
     def is_given(self, name: Name) -> bool:
         """Return whether a name is that of a given matrix of the problem."""
@@ -232,34 +218,20 @@ class Keeper(Labels):
     def _keep_heads(self, block: Block, grid: Grid, name: Name, how: str) -> None:
         again, self.again = self.again, False
         how = f"{how}, marked as a correction" if again else how
-        turned = (name.turned != block.turned) and self._may_be_turned(name, grid)
+        turned = name.turned != block.turned
         for number, rows in enumerate(grid.heads, start=1):
             several = number if len(grid.heads) > 1 else 0
             self.keep_part(block, name._replace(turned=turned), rows, how, several)
             if again and self.last is not None and self.found.parts[-1:] == [self.last]:
                 self.last = self.found.parts[-1] = self.last._replace(is_again=True)
 
-    def _may_be_turned(self, name: Name, grid: Grid) -> bool:
-        """Return whether a matrix named as a transpose is one, by its shape or its numbers."""
-        height, width = self.expected.shape(name.matrix)[-2:] or (0, 0)
-        if name.matrix == "K" or not height or name.is_vector or len(grid.heads) > 1:
-            return name.matrix == "K"
-        if height != width:
-            return size_of(grid) == (width, height)
-        values = values_of(grid)
-        agreement = self.expected.agreement
-        return agreement(name.matrix, values.T) > agreement(name.matrix, values)
-
     def _alone(self, block: Block, name: Name, grid: Grid) -> None:
         """Read one number under the name of a matrix with several."""
         starts_with_ones = gradient_from(name.matrix) is not None and grid.rows == [["1"]]
-        if (
-            starts_with_ones
-            or is_constant(block.names)
-            or is_constant(block.work)
-            or (block.work and is_worked(block.names))
-            or (name.how == "words" and not name.row)
-        ):
+        is_work = block.work and is_worked(block.names)
+        is_told = name.how == "words" and not name.row
+        are_constants = is_constant(block.names) or is_constant(block.work)
+        if starts_with_ones or are_constants or is_work or is_told:
             self.note(block, "", "a number of its own")
             self.is_fresh = self.is_fresh or starts_with_ones  # the entire matrix may follow
         else:
@@ -302,7 +274,7 @@ class Keeper(Labels):
         """Return whether a matrix agrees fully with a step, and not fully with the given matrix."""
         if len(grid.heads) > 1 or self.copies.is_copy(grid):
             return False
-        values = values_of(grid)
+        values = values_of(grid.heads)
         return any(self.expected.agreement(step, values) == 1 for step in self.expected.steps)
 
     def with_number(self, name: Name, grid: Grid) -> Name:
@@ -347,13 +319,13 @@ class Keeper(Labels):
 
     def note(self, block: Block, what: str, how: str) -> None:
         """Note the interpretation of a block: a step, or "" for other content."""
-        self.found.taken.append(Taken(block.line, block.last, what, how, block.text))
+        self.found.note(block.line, what, how, block.text, block.last)
 
     def leave(self, block: Block, why: str, *, could_be: bool | None = None) -> None:
         """List an unread block; several numbers may be a matrix unless `could_be` is false."""
         several = len(re.findall(r"\d+", block.text)) > 1
         matrix = several if could_be is None else could_be
-        self.found.unread.append(Unread(block.line, block.text, why, matrix))
+        self.found.leave(block.line, block.text, why, could_be=matrix)
 
     def without_counts(self, grid: Grid, name: Name | None = None) -> Grid:
         """Return a table without its counts, if only its entries have a known shape."""
@@ -361,19 +333,17 @@ class Keeper(Labels):
         others = [rows for rows in (each(grid.rows) for each in without) if rows]
         if len(grid.heads) > 1 or not others:
             return grid
-        known = [*self.expected.steps.values(), *self.expected.given.values()]
-        whole = {np.atleast_2d(matrix).shape for matrix in known}
-        if name and (shape := self.expected.shape(name.matrix)):
-            whole = {shape}
+        known = {**self.expected.given, **self.expected.steps}
+        if name and name.matrix in self.expected.steps:
+            known = {name.matrix: self.expected.steps[name.matrix]}
+        whole = {(1, 1, *matrix.shape)[-3:] for matrix in known.values()}
         shapes = {each[-2:] for each in whole}
-        shapes |= {(rows, heads * width) for heads, rows, width in filter(_has_heads, whole)}
+        shapes |= {(rows, heads * width) for heads, rows, width in whole}
         own = size_of(grid)
         if own in shapes or own[::-1] in shapes:  # as it is, or transposed
             return grid
-        for rows in others:
-            if (len(rows), len(rows[0])) in shapes:
-                return grid._replace(heads=(rows,))
-        return grid
+        fitting = (rows for rows in others if (len(rows), len(rows[0])) in shapes)
+        return next((grid._replace(heads=(rows,)) for rows in fitting), grid)
 
     def keep_loose(self, block: Block, grid: Grid, own_name: str) -> None:
         """Store a matrix to be named later, with the words around it."""
@@ -385,10 +355,6 @@ class Keeper(Labels):
         kind = kind if any(step.startswith(f"{kind}_") for step in steps) else ""
         self.found.loose.append(Loose(block, grid, after, own_name, head, self.again, kind))
         self.again = False
-
-
-def _has_heads(shape: tuple[int, ...]) -> bool:
-    return len(shape) == 3
 
 
 def size_of(grid: Grid) -> tuple[int, int]:

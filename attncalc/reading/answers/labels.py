@@ -18,7 +18,6 @@ _LETTER = re.compile(r"\b[A-Za-z]\w{0,20}")
 SHORT_LABEL = 6
 """The largest number of words of a label; more are prose, which names less reliably."""
 _CAPTION = re.compile(r"\b(row|column)s? (\d{1,6})(?: to (\d{1,6}))? of \d+", re.IGNORECASE)
-_NAMES_OF = re.compile(r"\s*(?:columns|rows|spalten|zeilen|colonnes|lignes|columnas|filas): ", re.I)
 _HEAD_ALONE = re.compile(
     r"^\W*(?:head|kopf|t[eê]te|cabeza)[\W_]*(?:\d+|one|two|three|four)\s*"
     r"(?:of \d+)?\s*(?:\([^()]*\))?\W*$",
@@ -80,7 +79,7 @@ class Labels:
             self.heads_beside = []
             self.is_fresh = self.label is not None
             return True
-        return bool(captions) or _NAMES_OF.match(block.text) is not None
+        return bool(captions)
 
     def announce(self, name: Name, block: Block) -> None:
         """Remember the name in a line of words, unless a more reliable one precedes it."""
@@ -93,12 +92,6 @@ class Labels:
             return
         self.begin(name)
         self.label_is_sure = is_sure
-
-    def names_beside(self, block: Block) -> list[Name]:
-        """Return the names side by side on a line without other text: Q K."""
-        parts = re.split(r" {2,}|\t+", block.text.strip())
-        named = [self.name([part]) for part in parts] if len(parts) > 1 else []
-        return [each for each in named if each is not None] if all(named) else []
 
     def begin(self, name: Name) -> None:
         """Set the name of the next matrix."""

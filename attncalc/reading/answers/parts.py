@@ -1,13 +1,12 @@
 """Combines matrices from their parts: entire matrices, heads, rows, columns and entries."""
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
-from fractions import Fraction
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import (
     Entry,
     WrittenConnection,
@@ -16,7 +15,7 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
     not_filled,
 )
-from attncalc.reading.answers.expected import NEAR
+from attncalc.reading.answers.expected import near
 from attncalc.reading.plain.numerals import is_number_cell, read_entry
 from attncalc.reading.plain.rows import Rows
 
@@ -58,6 +57,11 @@ class Part(NamedTuple):
         return (width, height) if self.turned else (height, width)
 
     @property
+    def values(self) -> Matrix:
+        """Its numbers, as they are written."""
+        return values_of([self.rows])
+
+    @property
     def what(self) -> str:
         """Its name, with its head and its place."""
         head = f" head {max(self.head, 0)}" if self.head else ""
@@ -73,6 +77,11 @@ class TooSparse(ValueError):  # noqa: N818 - it is what happened
 def entries_of(rows: Rows) -> Cells:
     """Return rows of cells as entries."""
     return [[read_entry(cell) for cell in row] for row in rows]
+
+
+def values_of(heads: Iterable[Rows]) -> Matrix:
+    """Return the numbers in the rows of one head, or of several."""
+    return matrix_of_entries([entries_of(rows) for rows in heads], "").values
 
 
 def transposed(rows: Rows) -> Rows:
@@ -91,18 +100,14 @@ def matrix_of(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) -
     by_columns: whether tokens are columns, so that a part with only a row number is a column.
     """
     place = f"line {parts[0].line}" if parts[0].line else ""
-    parts = [
-        part._replace(head=head)
-        for part, head in zip(parts, from_one([part.head for part in parts]), strict=True)
-    ]
-    numbers = list(dict.fromkeys(part.head for part in parts))
+    own_heads = from_one([part.head for part in parts])
+    numbers = list(dict.fromkeys(own_heads))
     if len(numbers) > 1 and 0 in numbers:  # A, and A of head 2: the heads count, if not quoted
-        has_heads = any(part.is_whole for part in parts if part.head)
-        is_there = any(part.is_whole for part in parts if not part.head)
-        numbers = [0] if is_there and not has_heads else [each for each in numbers if each]
+        wholes = {bool(part.head) for part in parts if part.is_whole}
+        numbers = [0] if wholes == {False} else [each for each in numbers if each]
     by_head: dict[int, list[Part]] = {number: [] for number in numbers}
-    for part in parts:
-        by_head.get(part.head, []).append(part)
+    for head, part in zip(own_heads, parts, strict=True):
+        by_head.get(head, []).append(part)
     try:
         heads = {number: _of_head(own, shape, by_columns) for number, own in by_head.items()}
     except TooSparse as why:
@@ -162,24 +167,13 @@ def _agrees(part: Part, rows: Cells) -> bool:
 
     A calculation never contradicts: its numbers are rounded themselves.
     """
-    for k, cell in enumerate(cell for row in part.rows for cell in row):
-        if not is_number_cell(cell):
+    for i, j, entry in _places(part):
+        if not is_number_cell(entry.text):
             continue
-        entry, i, j = (
-            read_entry(cell),
-            part.row - 1 if part.row else k,
-            part.column - 1 if part.column else k,
-        )
-        if not (i < len(rows) and j < len(rows[i])):
-            return False
-        value, other = entry.value, rows[i][j].value
-        if value != other and (value is None or other is None or not _are_near(value, other)):
+        other = rows[i][j].value if i < len(rows) and j < len(rows[i]) else None
+        if other is None or not near(np.array(float(entry.value or 0)), np.array(float(other))):
             return False
     return True
-
-
-def _are_near(value: Decimal | Fraction, other: Decimal | Fraction) -> bool:
-    return abs(float(value) - float(other)) <= NEAR * max(1, abs(float(other)) / 10)
 
 
 def _from_wholes(parts: Sequence[Part]) -> Cells:
@@ -214,15 +208,13 @@ def lines_from_one(connections: Iterable[WrittenConnection]) -> tuple[WrittenCon
 
 def _counted_from_one(parts: Sequence[Part], by_columns: bool) -> list[Part]:
     """Return the parts with places counted from 1, and single tokens in their place."""
-    shift = int(any(-1 in (part.row, part.column) for part in parts))
+    places = from_one([each for part in parts for each in (part.row, part.column)])
     found = []
-    for part in parts:
-        row, column = (
-            each + shift if each > 0 else (1 if each < 0 else 0) for each in (part.row, part.column)
+    for part, row, column in zip(parts, places[::2], places[1::2], strict=True):
+        is_column = by_columns and not column
+        found.append(
+            part._replace(row=0 if is_column else row, column=row if is_column else column)
         )
-        if by_columns and row and not column:
-            row, column = 0, row
-        found.append(part._replace(row=row, column=column))
     return found
 
 
@@ -243,7 +235,7 @@ def _from_pieces(parts: Sequence[Part], shape: tuple[int, ...]) -> Cells:
     if not filled:
         return [[Entry("")]]
     height, width = (1 + max(place[axis] for place in filled) for axis in (0, 1))
-    if len(shape) == 2:
+    if shape:
         height, width = max(height, shape[0]), max(width, shape[1])
     if height * width > prod(shape[-2:]) and is_sparse(height * width, len(filled)):
         raise TooSparse(

@@ -6,15 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.reading.answers.answer import Taken, Unread, matrix_of_entries
-from attncalc.reading.answers.copying import Copies, values_of
-from attncalc.reading.answers.expected import MASKS, Expected, share_alike
+from attncalc.problem.fields import own_name
+from attncalc.reading.answers.copying import Copies
+from attncalc.reading.answers.expected import MASKS, Expected, is_multiple, share_alike
 from attncalc.reading.answers.keeping import Collected, Loose
-from attncalc.reading.answers.parts import Part, entries_of
+from attncalc.reading.answers.parts import Part, values_of
 from attncalc.reading.naming.layer_words import kind_of
 
-NEAR_MULTIPLE = 0.01
-"""The largest rounding error of scaled scores, as a share of the largest one."""
 ENOUGH_ALONE, ENOUGH = 1 / 3, 1 / 2
 """The share of numbers that must be right, if one step fits, and if several do.
 
@@ -34,16 +32,17 @@ class _Fit(NamedTuple):
 
 def place_loose(found: Collected, expected: Expected) -> None:
     """Name unnamed matrices if there is no doubt; others are not read."""
-    written = _Written(found)
+    written, copies = _Written(found), Copies(expected)
     for loose in found.loose[:MOST]:
-        _place(loose, found, expected, written)
+        _place(loose, found, expected, written, copies)
     for loose in found.loose[MOST:]:
         _leave(loose, found, [], "")
 
 
-def _place(loose: Loose, found: Collected, expected: Expected, written: "_Written") -> None:
-    values = values_of(loose.grid)
-    copies = Copies(expected)
+def _place(
+    loose: Loose, found: Collected, expected: Expected, written: "_Written", copies: Copies
+) -> None:
+    values = values_of(loose.grid.heads)
     fits = _fits(loose, values, found, expected, written)
     is_step = loose.after > 0 and any(fit.share == 1 for fit in fits)  # V = X, behind other steps
     if not is_step and (name := copies.is_copy(loose.grid)):
@@ -54,35 +53,30 @@ def _place(loose: Loose, found: Collected, expected: Expected, written: "_Writte
         grid = loose.grid
         loose.grid = grid._replace(heads=([[cell] for cell in grid.rows[0]],))
         values = values.T
-        found.remarks.append(f"line {loose.block.line}: this row is taken as a column")
+        found.tell(loose.block.line, "this row is taken as a column")
     best = fits[0] if loose.kind and len(fits) == 1 else _best(fits)
     is_another = loose.own_name and best is not None and best.share == 1
     if (again := written.already(values)) and not is_another:
         _note(found, loose, again, f"{again} again")
-        return
-    if loose.is_correction and (name := _corrected(values, found, expected)):
+    elif loose.is_correction and (name := _corrected(values, found, expected)):
         why = f"its numbers are those of {name}"
         _put(loose, _Fit(name, 0, 1), f"taken as {name}, corrected: {why}", found)
-        return
-    if best is None:
-        name = copies.name_of(loose.grid)
-        _leave(loose, found, fits, name)
-        return
-    _put(loose, best, f"taken as {best.name}: {_why(loose, found, values, len(fits))}", found)
+    elif best is None:
+        _leave(loose, found, fits, copies.name_of(loose.grid))
+    else:
+        _put(loose, best, f"taken as {best.name}: {_why(loose, found, values, len(fits))}", found)
 
 
 def _put(loose: Loose, best: _Fit, how: str, found: Collected) -> None:
     """Give a matrix its name, and note it."""
     part = Part(best.name, best.head, 0, 0, loose.grid.rows, loose.block.line)
-    if len(loose.grid.heads) > 1:
-        parts = [part._replace(head=h, rows=r) for h, r in enumerate(loose.grid.heads, start=1)]
-    else:
-        parts = [part]
+    several = enumerate(loose.grid.heads, start=1) if len(loose.grid.heads) > 1 else ()
+    parts = [part._replace(head=head, rows=rows) for head, rows in several] or [part]
     found.parts[loose.after : loose.after] = parts
     for other in found.loose:
         other.after += len(parts) * (other.after >= loose.after and other is not loose)
     _note(found, loose, part.what, how)
-    found.remarks.append(f"line {loose.block.line}: {how}")
+    found.tell(loose.block.line, how)
 
 
 def _corrected(values: Matrix, found: Collected, expected: Expected) -> str:
@@ -97,21 +91,21 @@ def _fits(
     loose: Loose, values: Matrix, found: Collected, expected: Expected, written: "_Written"
 ) -> list[_Fit]:
     """Return the missing steps with this shape, between the steps around the matrix."""
+    if loose.own_name and _is_of_loss(loose.own_name):
+        return []
     there, partly = written.steps
     order = list(expected.steps)
     low, high = _between(loose, found, order)
     kind = kind_of(loose.own_name) if loose.own_name else loose.kind
+    scores = [part for part in found.parts if own_name(part.name) == "S" and part.is_whole][-1:]
     fits = []
-    for place, (name, key) in enumerate(expected.steps.items()):
-        if not low < place < high or name in partly:
-            continue
-        if kind and not name.rpartition(".")[2].startswith(f"{kind}_"):
-            continue
-        if loose.own_name and _is_other_letter(loose.own_name, name):
+    for name in order[max(0, low + 1) : high]:
+        key, own = expected.steps[name], own_name(name)
+        if name in partly or (kind and not own.startswith(f"{kind}_")):
             continue
         if key.ndim == values.ndim and (name, 0) not in there:
             if key.shape == values.shape and _is_masked(key) == _is_masked(values):
-                is_scaled = name.rpartition(".")[2] == "S_scaled" and _is_multiple(values, found)
+                is_scaled = own == "S_scaled" and any(is_multiple(values, e.values) for e in scores)
                 fits.append(_Fit(name, 0, 1.0 if is_scaled else share_alike(values, key)))
         elif key.ndim == 3 and values.ndim == 2:
             fits += [
@@ -123,23 +117,12 @@ def _fits(
     return fits
 
 
-def _is_multiple(values: Matrix, found: Collected) -> bool:
-    """Return whether a matrix is a multiple of the scores written before, by any scale."""
-    scores = [part for part in found.parts if part.name.rpartition(".")[2] == "S" and part.is_whole]
-    own = matrix_of_entries([entries_of(scores[-1].rows)], "").values if scores else values[:0]
-    if own.shape != values.shape or not np.isfinite(own).all() or not own.any():
-        return False
-    scale = (own * values).sum() / (own**2).sum()
-    near = np.abs(values - scale * own) <= NEAR_MULTIPLE * np.abs(values).max()
-    return bool(0 < scale < 1 and near.all())
-
-
 def _is_masked(matrix: Matrix) -> bool:
     """Return whether a matrix excludes entries."""
     return bool((matrix <= MASKS).any())
 
 
-def _is_other_letter(own: str, name: str) -> bool:
+def _is_of_loss(own: str) -> bool:
     return len(own.strip()) > 60 or "loss" in own.lower() or "grad" in own.lower()
 
 
@@ -172,9 +155,9 @@ def _why(loose: Loose, found: Collected, values: Matrix, count: int) -> str:
     size = f"is {values.shape[-2]} × {values.shape[-1]}"
     before = found.parts[loose.after - 1].name if loose.after and found.parts else ""
     after = found.parts[loose.after].name if loose.after < len(found.parts) else ""
-    where = f"it follows {before}" if before else f"it precedes {after}" if after else "it"
+    where = f"follows {before} and " if before else f"precedes {after} and " if after else ""
     by_values = ", and its numbers are nearest to it" if count > 1 else ""
-    return f"{where} and {size}{by_values}" if where != "it" else f"it {size}{by_values}"
+    return f"it {where}{size}{by_values}"
 
 
 class _Written:
@@ -183,36 +166,24 @@ class _Written:
     def __init__(self, found: Collected) -> None:
         self._found = found
         self._known: set[int] = set()
-        self._seen = 0
-        self._steps: tuple[set[tuple[str, int]], set[str]] | None = None
-        self._count = 0
         self._names: dict[tuple[tuple[int, ...], bytes], str] = {}
 
     @property
     def steps(self) -> tuple[set[tuple[str, int]], set[str]]:
         """The steps and heads with an entire matrix, and those with a part."""
-        if self._steps is None or self._count != len(self._found.parts):
-            whole = {(part.name, part.head) for part in self._found.parts if part.is_whole}
-            partly = {part.name for part in self._found.parts if not part.is_whole}
-            self._steps, self._count = (whole, partly), len(self._found.parts)
-        return self._steps
+        whole = {(part.name, part.head) for part in self._found.parts if part.is_whole}
+        return whole, {part.name for part in self._found.parts if not part.is_whole}
 
     def already(self, values: Matrix) -> str:
         """Return the step written before with the same numbers, or its transpose."""
-        if values.size < 2:
+        if values.size < 2 or np.isnan(values).any():
             return ""
-        changed = self._seen != len(self._found.parts)
-        self._seen = len(self._found.parts)
-        for part in self._found.parts if changed else ():
+        for part in self._found.parts:
             if part.is_whole and id(part) not in self._known:
                 self._known.add(id(part))
-                self._learn(part)
-        return self._names.get(_numbers(values), "") if not np.isnan(values).any() else ""
-
-    def _learn(self, part: Part) -> None:
-        other = matrix_of_entries([entries_of(part.rows)], "").values
-        for each in (other, np.swapaxes(other, -1, -2)):
-            self._names.setdefault(_numbers(each), part.name)
+                for each in (own := part.values, np.swapaxes(own, -1, -2)):
+                    self._names.setdefault(_numbers(each), part.name)
+        return self._names.get(_numbers(values), "")
 
 
 def _numbers(values: Matrix) -> tuple[tuple[int, ...], bytes]:
@@ -221,8 +192,7 @@ def _numbers(values: Matrix) -> tuple[tuple[int, ...], bytes]:
 
 
 def _note(found: Collected, loose: Loose, what: str, how: str) -> None:
-    block = loose.block
-    found.taken.append(Taken(block.line, block.last, what, how, block.text))
+    found.note(loose.block.line, what, how, loose.block.text, loose.block.last)
 
 
 def _leave(loose: Loose, found: Collected, fits: list[_Fit], like: str) -> None:
@@ -236,4 +206,4 @@ def _leave(loose: Loose, found: Collected, fits: list[_Fit], like: str) -> None:
         names = list(dict.fromkeys(fit.name for fit in fits))
         why += f"; it could be {' or '.join(names)}"
     why += ": head it with one, as Q" if not own else ""
-    found.unread.append(Unread(loose.block.line, loose.block.text, why, True))
+    found.leave(loose.block.line, loose.block.text, why)

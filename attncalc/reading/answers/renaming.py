@@ -5,10 +5,15 @@ from collections import Counter
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.reading.answers.answer import matrix_of_entries
-from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN, SCORES, Expected, share_alike
+from attncalc.reading.answers.expected import (
+    MINUS_INFINITY_WRITTEN,
+    SCORES,
+    Expected,
+    is_multiple,
+    share_alike,
+)
 from attncalc.reading.answers.keeping import Collected
-from attncalc.reading.answers.parts import Part, entries_of, matrix_of
+from attncalc.reading.answers.parts import Part, matrix_of
 
 _OTHER_NAMES = {
     "S_scaled": ("S",),
@@ -64,32 +69,32 @@ def _named_by_following(parts: list[Part], expected: Expected, found: Collected)
     follows from the answer's own values before it, right or wrong.
     """
     own, there = dict[str, Matrix](), {each.name for each in parts}
-    later: list[tuple[Part, Matrix, dict[str, Matrix]]] = []
-    for part in parts[:MOST]:
+    for part in parts[:MOST] if expected.follows else ():
         if part.name not in expected.steps or not part.is_whole or part.head:
             continue
-        values = matrix_of_entries([entries_of(part.rows)], "").values
-        before = dict(own)
-        is_first = part.name not in own and values.shape == expected.shape(part.name)
-        if is_first and not np.isnan(values).any():
+        values, before = part.values, dict(own)
+        if part.name not in own and expected.is_whole(part.name, values):
             own[part.name] = values
             if part.name not in _AFTER or expected.agreement(part.name, values) > SURE:
                 continue
-        later.append((part, values, before))
-    if expected.follows is None or not later:
-        return parts
-    for part, values, before in later:
-        followed = expected.follows(before)
-        shares = {name: share_alike(values, each) for name, each in followed.items()}
-        missing = [name for name in shares if name in _AFTER and name not in there]
-        scores = own.get(part.name)
-        shares |= {n: 1.0 for n in shares if n == "S_scaled" and _is_multiple(values, scores)}
-        meant = max(missing, key=lambda name: shares[name], default=part.name)
-        is_nearly = shares.get(meant, 0) >= NEARLY and shares[meant] > shares.get(part.name, 0)
-        if is_nearly and _differs(np.ravel(values)):
+        if meant := _following(part.name, values, before, there, expected):
             parts = _renamed(parts, [part], meant, "it follows from the steps before it", found)
             there.add(meant)
     return parts
+
+
+def _following(
+    name: str, values: Matrix, before: dict[str, Matrix], there: set[str], expected: Expected
+) -> str:
+    """Return the missing step that follows from others, and has the numbers of a matrix, or ""."""
+    followed = expected.follows(before) if expected.follows else {}
+    shares = {each: share_alike(values, other) for each, other in followed.items()}
+    if "S_scaled" in shares and is_multiple(values, before.get(name, values)):
+        shares["S_scaled"] = 1.0
+    missing = [each for each in shares if each in _AFTER and each not in there]
+    meant = max(missing, key=lambda each: shares[each], default=name)
+    is_nearly = shares.get(meant, 0) >= NEARLY and shares[meant] > shares.get(name, 0)
+    return meant if is_nearly and _differs(np.ravel(values)) else ""
 
 
 def _named_by_values(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
@@ -99,28 +104,25 @@ def _named_by_values(parts: list[Part], expected: Expected, found: Collected) ->
     for part in parts[:MOST]:
         meant = _by_values(part, there, expected, is_doubled=wholes[part[:2]] > 1)
         if part.is_whole and meant:
-            heads = [each for each in parts if each.name == part.name and each.head]
-            if wholes[part[:2]] > 1:
-                heads = [each for each in heads if _is_rather(each, meant, expected)]
-            parts = _renamed(
-                parts, [part, *heads], meant, f"its numbers are those of {meant}", found
-            )
+            heads = [
+                each
+                for each in parts
+                if each.name == part.name and each.head
+                if wholes[part[:2]] < 2
+                or expected.agreement(meant, each.values)
+                > expected.agreement(part.name, each.values)
+            ]
+            parts = _renamed(parts, [part, *heads], meant, "", found)
             there = {each.name for each in parts}
     return parts
-
-
-def _is_rather(part: Part, meant: str, expected: Expected) -> bool:
-    """Return whether the numbers of a part agree more with another step than with its own."""
-    values = matrix_of_entries([entries_of(part.rows)], "").values
-    return expected.agreement(meant, values) > expected.agreement(part.name, values)
 
 
 def _renamed(
     parts: list[Part], own: list[Part], meant: str, why: str, found: Collected
 ) -> list[Part]:
     """Return the parts with some of them renamed, and note it."""
-    first = own[0]
-    found.remarks.append(f"line {first.line}: {first.name} is read as {meant}, because {why}")
+    first, why = own[0], why or f"its numbers are those of {meant}"
+    found.tell(first.line, f"{first.name} is read as {meant}, because {why}")
     lines = {(part.line, part.what) for part in own}
     for i, taken in enumerate(found.taken):
         if (taken.line, taken.what) in lines:
@@ -132,16 +134,6 @@ def _renamed(
     return [part._replace(name=meant) if id(part) in same else part for part in parts]
 
 
-def _is_multiple(values: Matrix, scores: Matrix | None) -> bool:
-    """Return whether numbers are scores times one factor, which is not 1."""
-    if scores is None or values.shape != scores.shape:
-        return False
-    with np.errstate(all="ignore"):
-        factor = np.abs(values).sum() / np.abs(scores).sum()
-        is_other = np.isfinite(factor) and not 0.9 < factor < 1.1
-    return is_other and share_alike(values, scores * factor) == 1
-
-
 def _differs(numbers: Matrix) -> bool:
     """Return whether numbers are not all equal."""
     return bool((numbers != numbers[:1]).any())
@@ -149,14 +141,11 @@ def _differs(numbers: Matrix) -> bool:
 
 def _is_unmasked(values: Matrix, masked: Matrix) -> bool:
     """Return whether scores are written wherever the mask forbids them."""
-    masks = (
-        np.isneginf(masked).reshape(-1, values.size)
-        if values.size and not masked.size % values.size
-        else ()
-    )
-    return any(  # of one head, or of all of them
-        mask.any() and bool((values.ravel()[mask] > MINUS_INFINITY_WRITTEN).all()) for mask in masks
-    )
+    if not values.size or masked.size % values.size:
+        return False
+    heads = np.isneginf(masked).reshape(-1, values.size)  # one head, or all of them
+    written = values.ravel() > MINUS_INFINITY_WRITTEN
+    return any(mask.any() and bool(written[mask].all()) for mask in heads)
 
 
 def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
@@ -164,8 +153,6 @@ def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -
     there = {each.name for each in parts}
     for name in sorted(there.intersection(expected.steps)):
         own = [part for part in parts if part.name == name and not part.head]
-        options = [meant for each, meant in _ALSO if each == name and meant not in there]
-        options = [meant for meant in options if meant in expected.steps]
         if any(part.is_whole for part in own) or not own:
             continue
         others = [each for each in _AFTER if each in expected.steps and each not in there]
@@ -173,17 +160,15 @@ def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -
             values = matrix_of(again, expected.shape(name), expected.by_columns).values
             meant = next((e for e in others if _agreement(e, values, expected) == 1), None)
             if meant and _agreement(name, values, expected) <= SURE:
-                parts = _renamed(parts, again, meant, f"its numbers are those of {meant}", found)
+                parts = _renamed(parts, again, meant, "", found)
                 others.remove(meant)
                 own = [part for part in own if part not in again]
-        options = [meant for meant in options if meant in others]
+        options = [meant for each, meant in _ALSO if each == name and meant in others]
         values = matrix_of(own, expected.shape(name), expected.by_columns).values
         if _agreement(name, values, expected) > SURE or np.isfinite(values).sum() < len(own):
             continue
-        for meant in options:
-            if _agreement(meant, values, expected) == 1:
-                parts = _renamed(parts, own, meant, f"its numbers are those of {meant}", found)
-                break
+        if meant := next((e for e in options if _agreement(e, values, expected) == 1), None):
+            parts = _renamed(parts, own, meant, "", found)
     return parts
 
 
@@ -213,7 +198,7 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
     ]
     if sum(map(len, part.rows)) > max(np.size(each) for each in expected.steps.values()):
         return None  # more numbers than any step has
-    values = matrix_of_entries([entries_of(part.rows)], "").values
+    values = part.values
     if is_doubled or not expected.fits(part.name, values):
         options = [name for name in expected.steps if name not in there]
     elif values.size > FEW and part.name in _AFTER:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import groupby
 
 import numpy as np
 
@@ -96,34 +97,28 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     )
     found = collected(blocks, expected, of_map)
     for struck in document.struck:
-        found.taken.append(Taken(struck.line, struck.line, "", "struck out", struck.text))
+        found.note(struck.line, "", "struck out", struck.text)
     for comment in document.comments:
         _take_comment(comment, found)
-    faults = said + [_at(line, fault) for line, fault in document.faults[:MOST_FAULTS]]
-    faults = list(dict.fromkeys(faults))
+    own = (f"line {line}: {why}" if line else why for line, why in document.faults[:MOST_FAULTS])
+    faults = list(dict.fromkeys([*said, *own]))
     for line, left in document.shortened[:MOST_FAULTS]:
-        why = "numbers are left out of it, where it has …: print all of them"
-        found.unread.append(Unread(line, left, why, could_be_matrix=True))
+        found.leave(line, left, "numbers are left out of it, where it has …: print all of them")
     if document.cut_at:
-        why = "there is too much before it: what follows is not read"
-        found.unread.append(Unread(document.cut_at, "…", why, could_be_matrix=True))
+        found.leave(document.cut_at, "…", "there is too much before it: what follows is not read")
     if document.is_full:
-        why = f"only the first {MOST_GRIDS:,} matrices in brackets are looked at"
-        found.unread.append(Unread(0, "…", why, could_be_matrix=True))
+        found.leave(0, "…", f"only the first {MOST_GRIDS:,} matrices in brackets are looked at")
     _leave_quoted(quoted_lines(plain), found)
-    _leave_lone_rows(expected, found)
     place_loose(found, expected)
     found.parts = [_with_masks(part, expected, found) for part in found.parts]
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
-    named, beside = partial(_step_called, expected), partial(_step_beside, expected)
-    matrices = witnessed(plain, found, expected, named, beside, matrices)
+    search = partial(witnessed, plain, found, expected)
+    matrices = search(matrices)
     matrices = _fitting(_as_shares(matrices, expected, found), expected, found)
     matrices = _turned_alike(matrices, expected, found)
-    _tell_columns(matrices, expected, found)
     matrices = with_scanned(matrices, found)
     matrices = with_corrected(plain, matrices, expected, found)
-    search = partial(witnessed, plain, found, expected, named, beside)
     matrices = questioned(matrices, expected, found, search)
     leave_noise(matrices, expected, found)
     faults += [*found.faults, *faults_in(matrices)]
@@ -133,9 +128,8 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     says = (each.says for each in connections or ())  # each has been noted, in this order
     noted = [each._replace(how=next(says)) if each.what == "map" else each for each in found.taken]
     taken = tuple(sorted(noted, key=lambda each: each.line))
-    return Answer(
-        place, matrices, connections, tuple(faults), unread, tuple(found.remarks), taken
-    )  # fmt: skip
+    remarks = tuple(found.remarks)
+    return Answer(place, matrices, connections, tuple(faults), unread, remarks, taken)
 
 
 def _take_map(
@@ -256,33 +250,19 @@ def _rewritten(text: str, expected: Expected) -> str:
     text = with_counted_rows(text, partial(_names_a_row, expected), shapes)
     text = with_corrections(without_references(text))
     text = with_rows_of_tokens(text, expected.labels)
-    return with_told(with_rows(text), partial(_step_named, expected))
 
+    def named(words: str) -> tuple[str, tuple[int, ...]]:
+        step = expected.step_in(words)
+        return step, expected.shape(step)
 
-def _step_named(expected: Expected, words: str) -> tuple[str, tuple[int, ...]]:
-    """Return the step that words name, and its shape; "" for none, or for a part of one."""
-    name = name_in(words, expected.labels)
-    if name is None or any((name.head, name.row, name.column, name.number, name.turned)):
-        return "", ()
-    return name.matrix, expected.shape(name.matrix)
-
-
-def _step_called(expected: Expected, words: str) -> str:
-    """Return the step that words name, or ""."""
-    return _step_named(expected, words)[0]
-
-
-def _step_beside(expected: Expected, words: str) -> str:
-    """Return the step that words before numbers name, or a row, column or entry of which."""
-    name = name_in(words, expected.labels)
-    return "" if name is None else name.matrix
+    return with_told(with_rows(text), named)
 
 
 def _names_a_row(expected: Expected, label: str) -> bool:
     """Return whether the text before a row names it, and does not only count it."""
     if len(label) > 1 and label in expected.labels and label not in STEPS:
         return False
-    if names_there() and step_of_layer(label, names_there()) is not None:
+    if step_of_layer(label, names_there()) is not None:
         return True
     name = name_in(label, expected.labels)
     return name is not None and name.matrix not in ("X", "X1", "X2", "X3")
@@ -320,14 +300,6 @@ def _fitting(
     made = dict(matrices)
     for name, written in matrices.items():
         shape = expected.shape(name)[-2:]
-        others = [row for n, each in made.items() if n != name for row in _rows_of(each)]
-        is_again = written.values.size == 1 or all(row in others for row in _rows_of(written))
-        if expected.steps and not shape and is_again:
-            line = next((each.line for each in found.parts if each.name == name), 0)
-            text = written.text((0,) * written.values.ndim)
-            why = f"this problem does not have {name}"
-            found.unread.append(Unread(line, text, why, could_be_matrix=False))
-            del made[name]
         if not shape or written.shape[-2:] == shape:
             continue
         if (without := _without_sums(written, shape)) is not None:
@@ -341,19 +313,13 @@ def _fitting(
         if written.problem or is_row or np.isnan(written.values).any():
             line = int("".join(filter(str.isdigit, written.place.split(" to ")[0])) or 0)
             size = " × ".join(map(str, shape))
-            rows: dict[tuple[int, ...], list[str]] = {}
-            for at in map(tuple, np.argwhere(~np.isnan(written.values)).tolist()):
-                rows.setdefault(at[:-1], []).append(written.text(at))
-            text = "; ".join(map(" ".join, rows.values()))
+            places = [*map(tuple, np.argwhere(~np.isnan(written.values)).tolist())]
+            rows = groupby(places, key=lambda place: place[:-1])
+            text = "; ".join(" ".join(map(written.text, own)) for _, own in rows)
             why = f"it may be a part of {name}, which is {size}: write it in rows under its name"
-            found.unread.append(Unread(line, text, why, could_be_matrix=True))
+            found.leave(line, text, why)
             del made[name]
     return made
-
-
-def _rows_of(written: WrittenMatrix) -> list[list[float]]:
-    """Return the rows of a matrix as lists of numbers."""
-    return written.values.reshape(-1, written.shape[-1]).tolist()
 
 
 def _without_sums(written: WrittenMatrix, shape: tuple[int, ...]) -> WrittenMatrix | None:
@@ -368,75 +334,41 @@ def _without_sums(written: WrittenMatrix, shape: tuple[int, ...]) -> WrittenMatr
     return None
 
 
-def _is_only_turned(name: str, written: WrittenMatrix, expected: Expected) -> bool:
-    """Return whether a square matrix agrees with its step in full only as its transpose."""
-    key = expected.steps.get(name)
-    if key is None or key.ndim != 2 or written.shape != key.shape or key.shape != key.T.shape:
-        return False
-    turned, as_is = share_alike(written.values.T, key), share_alike(written.values, key)
-    return turned == 1 and as_is < 1
-
-
 def _turned_alike(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
 ) -> dict[str, WrittenMatrix]:
     """Return the matrices, transposed if tokens are columns in several: by names or by numbers."""
-    all_turned = {part.name for part in found.parts if part.turned}
-    turned = all_turned.intersection("QKV")
-    has_weights_turned = any(own_name(name)[:1] in ("S", "A") for name in all_turned)
-    others = {
-        name for name, each in matrices.items()
-        if name not in turned and each.shape[::-1] == expected.shape(name) != each.shape
-    }  # fmt: skip
-    made = dict(matrices)
-    columns = {name for name, each in matrices.items() if _is_only_turned(name, each, expected)}
-    if len(columns.intersection("QKVO")) >= SURE_COLUMNS:
-        for name in columns:
-            made[name] = matrices[name].arranged(np.transpose)
-        said = ", ".join(sorted(columns))
-        found.remarks.append(f"{said} are read transposed: their numbers have tokens as columns")
-        return made
-    for name, written in matrices.items():
-        key = expected.steps.get(name, written.values[:0])
-        is_like = share_alike(written.values.T, key) == 1 > share_alike(written.values, key)
-        is_of_tokens = own_name(name) in "QKVO" and name in {*columns, *others}
-        is_square = name not in turned and len(turned) >= ENOUGH_COLUMNS
-        by_numbers = is_like and (is_square or (bool(others and columns) and is_of_tokens))
-        by_others = name in columns and has_weights_turned
-        if by_numbers or by_others or (name in others and len(turned) >= ENOUGH_COLUMNS):
-            made[name] = written.arranged(np.transpose)
-            like = " and ".join(sorted(all_turned or others))
-            found.remarks.append(f"{name} is read transposed, as {like} are")
-    return made
-
-
-def _tell_columns(
-    matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
-) -> None:
-    """Note matrices that all have tokens as columns without a statement."""
-    turned = [
-        name
+    stated = {part.name for part in found.parts if part.turned}
+    has_weights = any(own_name(name)[:1] in ("S", "A") for name in stated)
+    are_columns = len(stated.intersection("QKV")) >= ENOUGH_COLUMNS
+    flat = {
+        name: (written.values, expected.steps[name])
         for name, written in matrices.items()
-        if name in ("Q", "K", "V")
-        and written.values.ndim == 2
-        and written.values.shape == expected.shape(name)[::-1] != expected.shape(name)
-    ]
-    if len(turned) < ENOUGH_COLUMNS:
-        return
-    said = ", ".join(turned[:-1]) + f" and {turned[-1]}"
-    why = "it looks as if tokens were columns here: write them as rows, or mark with that layout"
-    line = next((part.line for part in found.parts if part.name == turned[0]), 0)
-    found.unread.append(Unread(line, said, why, could_be_matrix=True))
+        if name in expected.steps and expected.steps[name].ndim == written.values.ndim == 2
+    }
+    odd = {n for n, (own, key) in flat.items() if own.shape == key.shape[::-1] != key.shape}
+    by_numbers = {
+        n for n, (own, key) in flat.items() if share_alike(own.T, key) == 1 > share_alike(own, key)
+    }
+    is_seen = len((odd | by_numbers).intersection("QKVO")) >= SURE_COLUMNS
+    made = dict(matrices)
+    for name in matrices:
+        is_right = name in by_numbers and (has_weights or (is_seen and name in "QKVO"))
+        if is_right or (are_columns and name in (odd | by_numbers) - stated.intersection("QKV")):
+            made[name] = matrices[name].arranged(np.transpose)
+            like = f"as {' and '.join(sorted(stated))} are" if stated else "by its numbers"
+            found.remarks.append(f"{name} is read transposed, {like}")
+    return made
 
 
 def _take_comment(comment: Comment, found: Collected) -> None:
     """Note the meaning of the numbers of a comment."""
     line, text = comment.line, comment.text
     if comment.is_out:
-        found.taken.append(Taken(line, line, "", "commented out", text))
+        found.note(line, "", "commented out", text)
     elif role := "words" if comment.is_size else role_of_words(text):
         how = "a comment" if role == "words" else f"a comment: {role}"
-        found.taken.append(Taken(line, line, "", how, text))
+        found.note(line, "", how, text)
     else:
         found.unread.append(Unread(line, text, IN_COMMENT, "=" not in text or "[" in text))
 
@@ -449,17 +381,17 @@ def _matrices(
         by_name.setdefault(part.name, []).append(part)
     matrices = {}
     for name, own in by_name.items():
-        own = _as_heads(_in_order(own, expected, found), expected, found)
-        latest = _as_corrections(_latest(own, expected, found), expected)
+        own = _latest(_in_order(own, expected, found), expected, found)
+        latest = _as_corrections(own, expected)
         for part in latest:
             if part.corrects:
-                found.remarks.append(f"line {part.line}: {part.what} {CORRECTED}")
+                found.tell(part.line, f"{part.what} {CORRECTED}")
         for part in contradicting(latest, expected.by_columns):
             _leave(part, f"all of {name} is elsewhere, with other numbers here", found)
-        latest = _of_one_width(latest, expected, found)
-        if not (latest := _within(latest, expected, found)):
-            continue
+        latest = _without_misfits(latest, expected, found)
         latest = [_as_column(part, expected, found) for part in latest]
+        if not latest:
+            continue
         if _is_one_row(latest, expected):
             part = latest[0]
             _leave(part, f"one row, where {name} has {expected.shape(name)[-2]}", found)
@@ -472,7 +404,9 @@ def _leave_quoted(lines: set[int], found: Collected) -> None:
     """Remove the steps of a quoted mail that the mail itself states whole."""
     own = {part.name for part in found.parts if part.is_whole and part.line not in lines}
     old = [part for part in found.parts if part.line in lines and part.name in own]
-    _remove(old, found)
+    for loose in found.loose:
+        loose.after -= sum(part in old for part in found.parts[: loose.after])
+    found.parts = [part for part in found.parts if part not in old]
     places = {(part.line, part.what) for part in old}
     for i, each in enumerate(found.taken):
         if (each.line, each.what) in places:
@@ -487,37 +421,32 @@ def _as_corrections(parts: list[Part], expected: Expected) -> list[Part]:
         return parts
     after = parts[parts.index(wholes[0]) + 1 :]
     rows = [p for p in after if 0 < p.row <= len(key) and not p.column and len(p.rows) == 1]
-    values = {id(p): matrix_of_entries([entries_of(p.rows)], "").values for p in rows}
-    right = {n for p in rows if share_alike(values[n := id(p)], key[p.row - 1 : p.row]) == 1}
+    right = {id(p) for p in rows if share_alike(p.values, key[p.row - 1 : p.row]) == 1}
     return [part._replace(is_again=True) if id(part) in right else part for part in parts]
 
 
-def _of_one_width(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
-    """Return parts without rows of another width, if their step has such a row elsewhere.
+def _without_misfits(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return parts without rows that their step cannot have.
 
-    q1 = (1, 3), and after "q1:" its scores: they would replace the query without a message.
+    q1 = (1, 3), and after "q1:" its scores, which would replace it without a message; and e^3 =
+    20.086, which is row 3 of nothing.
     """
-    width = (0, *expected.shape(parts[0].name))[-1]
+    height, width = expected.size(parts[0].name)
     if not width or expected.by_columns:
         return parts
     rows = [part for part in parts if part.row and not part.column and len(part.rows) == 1]
     right = {(part.head, part.row) for part in rows if len(part.rows[0]) == width}
-    wrong = [p for p in rows if len(p.rows[0]) != width and (p.head, p.row) in right]
-    for part in wrong:
-        _leave(part, f"{part.what} is elsewhere, with {width} numbers", found)
-    return [part for part in parts if part not in wrong]
-
-
-def _within(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
-    """Return parts without rows far outside their step: e^3 = 20.086 made one of a number."""
-    height = (0, 0, *expected.shape(parts[0].name))[-2]
-    rows = {part.row for part in parts if part.row > 0}
-    if not height or expected.by_columns or rows == {*range(1, len(rows) + 1)}:
-        return parts
-    beyond = [part for part in parts if part.row > height]
-    for part in beyond:
-        _leave(part, f"{part.name} has {height} rows", found)
-    return [part for part in parts if part not in beyond]
+    counted = {part.row for part in parts if part.row > 0}
+    last = len(counted) if counted == {*range(1, len(counted) + 1)} else height
+    kept = []
+    for part in parts:
+        if part in rows and len(part.rows[0]) != width and (part.head, part.row) in right:
+            _leave(part, f"{part.what} is elsewhere, with {width} numbers", found)
+        elif part.row > last:
+            _leave(part, f"{part.name} has {height} rows", found)
+        else:
+            kept.append(part)
+    return kept
 
 
 def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
@@ -542,9 +471,7 @@ def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
     marks = {cell for row, own in zip(part.rows, rows, strict=True) for cell in {*row} - {*own}}
     said = " and ".join(sorted(marks))
     shown = sign.replace("inf", "∞")
-    found.remarks.append(
-        f"line {part.line}: {said} in {part.what} is read as {shown}, where masked"
-    )
+    found.tell(part.line, f"{said} in {part.what} is read as {shown}, where masked")
     return part._replace(rows=rows)
 
 
@@ -553,7 +480,7 @@ def _as_column(part: Part, expected: Expected, found: Collected) -> Part:
     shape = expected.shape(part.name)[-2:]
     if not part.is_whole or part.size[0] != 1 or shape != part.size[::-1] or shape[0] == 1:
         return part
-    found.remarks.append(f"line {part.line}: the row under {part.name} is taken as its column")
+    found.tell(part.line, f"the row under {part.name} is taken as its column")
     return part._replace(rows=[[cell] for row in part.rows for cell in row], turned=False)
 
 
@@ -564,47 +491,20 @@ def _is_one_row(parts: list[Part], expected: Expected) -> bool:
     return is_alone and height > 1 and parts[0].size == (1, width) and width > 1
 
 
-def _remove(parts: list[Part], found: Collected) -> None:
-    """Remove parts, and keep the places of unnamed matrices among the others."""
-    gone = {id(part) for part in parts}
-    for each in found.loose:
-        each.after -= sum(id(part) in gone for part in found.parts[: each.after])
-    found.parts = [part for part in found.parts if id(part) not in gone]
-
-
-def _leave_lone_rows(expected: Expected, found: Collected) -> None:
-    """List rows that are no matrix, such as exponents on a line, if a matrix has no name."""
-    sizes = {(len(each.grid.rows), len(each.grid.rows[0])) for each in found.loose}
-    for name in {part.name for part in found.parts}:
-        own = [part for part in found.parts if part.name == name]
-        if expected.shape(name)[-2:] in sizes and _is_one_row(own, expected):
-            _remove(own, found)
-            _leave(own[0], f"one row, where {name} has {expected.shape(name)[-2]}", found)
-
-
 def _in_order(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
-    """Return single rows under one name as the rows of its matrix, if their number fits."""
-    height, width = (0, 0, *expected.shape(parts[0].name))[-2:]
-    rows = [part for part in parts if part.is_whole and part.size == (1, width) and not part.head]
-    if len(rows) != height or len(rows) < 2 or len(rows) < len(parts):
-        return parts
-    name, lines = parts[0].name, f"lines {rows[0].line} to {rows[-1].line}"
-    found.remarks.append(f"{lines}: these rows are taken as those of {name}, in their order")
-    return [part._replace(row=i) for i, part in enumerate(rows, start=1)]
-
-
-def _as_heads(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
-    """Return matrices of one name and size as its heads, if it has as many.
+    """Return rows, or heads, under one name with their numbers, if there are all of them.
 
     Otherwise the last would count as a correction of the others.
     """
-    heads, shape = expected.heads(parts[0].name), expected.shape(parts[0].name)[-2:]
-    alike = all(p.is_whole and not p.head and p.size == shape and not p.corrects for p in parts)
-    if heads < 2 or len(parts) != heads or not alike or len({part.line for part in parts}) < heads:
-        return parts
-    lines = " and ".join(str(part.line) for part in parts)
-    found.remarks.append(f"lines {lines}: these are taken as the heads of {parts[0].name}")
-    return [part._replace(head=i) for i, part in enumerate(parts, start=1)]
+    name, lines = parts[0].name, f"lines {parts[0].line} to {parts[-1].line}"
+    (height, width), heads = expected.size(name), expected.heads(name)
+    for count, size, of in ((height, (1, width), "row"), (heads, (height, width), "head")):
+        are_alike = all(p.is_whole and not p.head and p.size == size for p in parts)
+        if len(parts) == count > 1 and are_alike:
+            found.remarks.append(f"{lines}: these are taken as the {of}s of {name}, in their order")
+            counted = [*enumerate(parts, start=1)]
+            return [p._replace(row=i) if of == "row" else p._replace(head=i) for i, p in counted]
+    return parts
 
 
 def _with_outputs_of_heads(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
@@ -622,13 +522,10 @@ def _with_outputs_of_heads(parts: list[Part], expected: Expected, found: Collect
         found.remarks.append(f"lines {lines}: these outputs are taken as those of the heads")
         named = {id(p): p._replace(name="H", head=h) for h, p in enumerate(own, start=1)}
         return [named.get(id(part), part) for part in parts]
+    why = f"there are outputs on line {last.line} too: say which are those of a head"
     for part in own:
         if _differ([part], last):
-            _leave(
-                part,
-                f"there are outputs on line {last.line} too: say which are those of a head",
-                found,
-            )
+            _leave(part, why, found)
     return parts
 
 
@@ -640,68 +537,48 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
         if part.is_whole and part.row_from == part.column_from == 0:
             wholes = [each for each in own if each.is_whole]
             if wholes and _differ(wholes, part):
-                is_right = len(wholes) == 1 and _is_rather_another(wholes[0], part, expected, found)
-                if is_right or _is_other(wholes[-1], part, expected):
-                    _list(part, wholes[-1], found)
+                last = wholes[-1]
+                if _is_better(last, part, expected, {each.name for each in found.parts}):
+                    _list(part, last, found)
                     continue
-                if _are_powers(wholes[-1], part):
+                if _are_powers(last.values, part.values):
                     text = " / ".join(map(" ".join, part.rows))
-                    how = f"e to the power of {part.what}"
-                    found.taken.append(Taken(part.line, part.line, "", how, text))
+                    found.note(part.line, "", f"e to the power of {part.what}", text)
                     continue
                 lines = f"line {wholes[0].line} and again on line {part.line}"
                 found.remarks.append(f"{part.what} is written on {lines}: the later one counts")
-                if _is_lost(wholes[-1], part, expected):
-                    _list(wholes[-1], part, found)
+                is_right = part.size == expected.size(part.name)
+                is_version = is_right and (part.size == last.size or len(last.rows) == 1)
+                if last.size != (1, 1) and not is_version:
+                    _list(last, part, found)
             own[:] = [each._replace(is_again=False) for each in own if not each.is_whole]
         own.append(part)
     return [part for own in kept.values() for part in own]
 
 
-def _are_powers(before: Part, part: Part) -> bool:
-    """Return whether a matrix is e to the power of an earlier one of its name: work."""
-    scores, values = (
-        matrix_of_entries([entries_of(each.rows)], "").values for each in (before, part)
-    )
-    with np.errstate(over="ignore"):
-        powers = np.exp(scores)
-    return values.shape == powers.shape and bool(
-        (np.abs(values - powers) <= NEAR_SUM * np.maximum(1, powers)).all()
-    )
+def _is_better(before: Part, part: Part, expected: Expected, there: set[str]) -> bool:
+    """Return whether a matrix fits its step, and a later one of its name does not.
 
-
-def _is_rather_another(before: Part, part: Part, expected: Expected, found: Collected) -> bool:
-    """Return whether a second matrix of a name may be a missing step, by its numbers.
-
-    The first agrees with the step in every entry, the second in few: it may be the output under the
-    name of its factor, "A.V".
+    The later may be a missing step of this shape: the output under the name of its factor, "A.V".
     """
-    there = {each.name for each in found.parts}
-    if not any(
-        key.shape == expected.shape(part.name) and name not in there
-        for name, key in expected.steps.items()
-    ):
+    if before.size == expected.size(part.name) != part.size:
+        return True
+    shape = expected.shape(part.name)
+    if all(name in there or key.shape != shape for name, key in expected.steps.items()):
         return False
-    values = [matrix_of_entries([entries_of(each.rows)], "").values for each in (before, part)]
     first, second = (
         max(expected.agreement(part.name, own) for own in (each, each.swapaxes(-1, -2)))
-        for each in values
+        for each in (before.values, part.values)
     )
-    return first == 1 and second < WRONG and values[0].size > len(values[0]) > 1
+    return first == 1 and second < WRONG and min(before.size) > 1
 
 
-def _is_lost(before: Part, part: Part, expected: Expected) -> bool:
-    """Return whether a matrix may not be a version of the later one of its name."""
-    if before.size == (1, 1):  # a number beside a name, in prose
-        return False
-    is_right = part.size == expected.shape(part.name)[-2:]
-    return not is_right or (part.size != before.size and len(before.rows) > 1)
-
-
-def _is_other(before: Part, part: Part, expected: Expected) -> bool:
-    """Return whether a matrix is not a later version of the previous one with the right shape."""
-    shape = expected.shape(part.name)[-2:]
-    return before.size == shape != part.size
+def _are_powers(scores: Matrix, values: Matrix) -> bool:
+    """Return whether a matrix is e to the power of another: work."""
+    with np.errstate(over="ignore"):
+        powers = np.exp(scores)
+    room = NEAR_SUM * np.maximum(1, powers)
+    return values.shape == powers.shape and bool((abs(values - powers) <= room).all())
 
 
 def _list(lost: Part, kept: Part, found: Collected) -> None:
@@ -712,8 +589,7 @@ def _list(lost: Part, kept: Part, found: Collected) -> None:
 
 def _leave(part: Part, why: str, found: Collected) -> None:
     """List a part as not read."""
-    text = typed("; ".join(" ".join(row) for row in part.rows))
-    found.unread.append(Unread(part.line, text, why, could_be_matrix=True))
+    found.leave(part.line, typed("; ".join(" ".join(row) for row in part.rows)), why)
 
 
 def _differ(wholes: list[Part], part: Part) -> bool:
@@ -733,9 +609,4 @@ def _is_of_map(of_map: MapReader, lines: Sequence[Line], i: int) -> bool:
     # without a key, "What each output attends to: self.A" could be about an output "attends to"
     if found and of_map.knows(found) and (of_map.weights or is_about_lines(line)):
         return True
-    is_told = of_map.takes(lines, i)
-    return is_told or is_about_lines(line)
-
-
-def _at(line: int, what: str) -> str:
-    return f"line {line}: {what}" if line else what
+    return of_map.takes(lines, i) or is_about_lines(line)

@@ -24,13 +24,6 @@ _DIGITS = re.compile(r"[-+.]?\d")
 _DECIMAL = re.compile(rf"[-+]?(?:\d{{1,9}}(?:[.,{COMMA}]\d{{1,9}})?|\.\d{{1,9}})")
 NEAR = 0.01
 """The largest rounding error of a number in a sum."""
-_PAIR = re.compile(
-    rf"[\s*-]{{0,8}}(?P<query>[^\s:=]{{1,40}}) ?(?:with|and|on|to|at|for|mit|und|auf|avec|et|sur"
-    rf"|con|y|met|en|com|e|->|→|×|·|,|/) ?(?:the (?=\S{{1,40}} ?[:=]))?"
-    rf"(?P<key>[^\s:=]{{1,40}}?) ?"
-    rf"[:=] ?(?P<value>[-+−–]?(?:\d{{1,9}}(?:[.{COMMA}]\d{{1,9}})?|\.\d{{1,9}})%?)[ .,;]{{0,3}}"
-)
-"""The value for a query and a key: s1 with cat: 0.73."""
 
 
 def with_rows_of_tokens(text: str, labels: Tokens) -> str:
@@ -40,35 +33,9 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
     """
     lines = text.split("\n")
     if labels.keys:
-        lines = [_shares(line, labels) or line for line in _with_pairs(lines, labels)]
+        lines = [_shares(line, labels) or line for line in lines]
         lines = _with_masked(lines, labels.queries)
     return "\n".join(_without_sums(lines))
-
-
-def _with_pairs(lines: list[str], labels: Tokens) -> list[str]:
-    """Return lines in which numbers for pairs of tokens are rows: s1 with the: 1.14.
-
-    All pairs of a run of lines must occur once; the remaining lines are blank.
-    """
-    size = len(labels.queries) * len(labels.keys)
-    if size < 2 or len({*labels.queries}) * len({*labels.keys}) != size:
-        return lines
-    found = list(lines)
-    run: dict[tuple[str, str], str] = {}
-    for i, line in enumerate([*lines, ""]):
-        match = _PAIR.fullmatch(line) if len(line) < LONGEST else None
-        pair = (match["query"], match["key"]) if match else ("", "")
-        if match and pair[0] in labels.queries and pair[1] in labels.keys and pair not in run:
-            run[pair] = match["value"]
-            continue
-        if len(run) == size:
-            rows = [
-                f"{query}: {', '.join(run[query, key] for key in labels.keys)}"
-                for query in labels.queries
-            ]
-            found[i - size : i] = rows + [""] * (size - len(rows))
-        run = {}
-    return found
 
 
 def _with_masked(lines: list[str], queries: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache, partial
-from itertools import chain, groupby, pairwise
+from itertools import chain, compress, groupby, pairwise
 
 import numpy as np
 
@@ -22,15 +22,13 @@ from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import (
     IN_FULL,
     Entry,
-    Taken,
     Unread,
     WrittenMatrix,
     matrix_of_entries,
 )
 from attncalc.reading.answers.copying import COPIED
-from attncalc.reading.answers.corrected import CORRECTED
 from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, numbers_of
-from attncalc.reading.answers.expected import NEAR, Expected, near
+from attncalc.reading.answers.expected import NEAR, Expected, near, share_alike
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_COMMENT, NO_NAME, PROSE
 from attncalc.reading.plain.corrections import is_correction, speaks_of_error
@@ -61,7 +59,6 @@ ENDS = ("", "]", ")", "}", ".")
 """The last sign before the number of an item in a list: [1 2] 2) [3 4]."""
 FEW = 4
 """The largest number of entries of a step for which all must agree."""
-MOST_COUNTED = 3
 ONE = 0.011
 """The largest rounding error of a weight in a sum."""
 MOST_WINDOWS = 6
@@ -98,20 +95,15 @@ _BRACKET = re.compile(r"[\d}]\s*+(?:\\left)?\s*+(?:\\begin\{\w{1,20}+\}|\(|\[|âŽ
 _ROW_ENDS = re.compile(r" / |; |\n")
 """What separates rows in the text of a part."""
 
-StepNamed = Callable[[str], str]
-
 
 def witnessed(
     text: str,
     found: Collected,
     expected: Expected,
-    named: StepNamed,
-    beside: StepNamed,
     matrices: Mapping[str, WrittenMatrix],
 ) -> Mapping[str, WrittenMatrix]:
     """Return matrices with those found in the numbers of a text; the rest is listed as unread.
 
-    `named` returns the step that words name entirely, and `beside` also that of its row or entry.
     A slash is first that of a fraction, then a separator of numbers; one that is drawn as part of
     a bracket is neither.
     """
@@ -125,7 +117,7 @@ def witnessed(
     matrices = {n: _as_stack(each, keys.get(n)) for n, each in matrices.items()}
     text = _DRAWN.sub(" ", _without_discarded(text, found))
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
-        witness = Witness(each, found, expected, named, beside)
+        witness = Witness(each, found, expected)
         matrices = witness.testify(matrices)
         witness.without_witnessed(matrices)
         witness.without_prose(matrices)
@@ -133,7 +125,7 @@ def witnessed(
         witness.list_announced(missing)
     known = {*chain(*(each.values.ravel().tolist() for each in matrices.values()))}
     with_commas = partial(_BETWEEN_DIGITS.sub, COMMA) if COMMA in text else str
-    _list_work_like(found, missing, known, beside, with_commas)
+    _list_work_like(found, missing, known, expected, with_commas)
     return {n: _as_heads(each, keys.get(n)) for n, each in matrices.items()}
 
 
@@ -203,7 +195,7 @@ def _list_work_like(
     found: Collected,
     missing: Mapping[str, Matrix],
     known: Container[float],
-    beside: StepNamed,
+    expected: Expected,
     with_commas: Callable[[str], str],
 ) -> None:
     """List work and prose that may contain an unread step: as many numbers, its rows, its name.
@@ -213,39 +205,33 @@ def _list_work_like(
     """
     read = {line for e in found.taken if e.what for line in e.lines}
     for each in [*found.taken]:
-        name, numbers = "", numbers_of(with_commas(each.text))
+        numbers = numbers_of(with_commas(each.text))
         decimals = [number.value for number in numbers if number.entry.decimals]
         said = [value for value in decimals if value not in known]
-        held = next((n for n, key in missing.items() if _holds(key, said)), "")
+        name = next((n for n, key in missing.items() if _holds(key, said)), "")
         if each.what or each.line in read:
-            is_told = held and each.line == each.last and not _OF_WORK.search(each.text)
+            is_alone = each.line == each.last and not _OF_WORK.search(each.text)
             is_prose = each.what != "map" and len(_WORD.findall(each.text)) >= FEW
-            name = held if is_told and is_prose else ""
+            name = name if is_alone and is_prose else ""
         elif each.how in LIKE_WORK and "[" in each.text and not _RELATION.search(each.text):
             name = next((n for n, key in missing.items() if key.size == len(numbers)), "")
-        elif each.how == PROSE:
+        elif each.how != PROSE:
+            continue
+        elif not name and len(numbers) > 1:
             widths = {len(numbers_of(row)) for row in _ROWS.findall(each.text)}
-            name = next((n for n, key in missing.items() if key.shape[-1] in widths), "") or held
-            if not name and len(numbers) > 1:
-                words = map(beside, _NUMBERS.split(each.text[:200]))
-                name = next((word for word in words if word in missing), "")
+            words = {expected.step_in(e, whole=False) for e in _NUMBERS.split(each.text[:200])}
+            likely = (n for n, key in missing.items() if n in words or key.shape[-1] in widths)
+            name = next(likely, "")
         if name:
             if not each.what:
                 found.taken.remove(each)
-            found.unread.append(Unread(each.line, each.text, f"it may be {name}: name it", True))
+            found.leave(each.line, each.text, f"it may be {name}: name it")
 
 
 class Witness:
     """Compares cuts of the numbers of a text with the steps that it may contain."""
 
-    def __init__(
-        self,
-        text: str,
-        found: Collected,
-        expected: Expected,
-        named: StepNamed,
-        beside: StepNamed,
-    ) -> None:
+    def __init__(self, text: str, found: Collected, expected: Expected) -> None:
         self.has_commas = COMMA in text
         text = self._with_commas(text)
         self.lines = text.split("\n")
@@ -253,7 +239,8 @@ class Witness:
         self.values = np.array([each.value for each in self.numbers])
         self.at = [each.line for each in self.numbers]
         self.found, self.expected = found, expected
-        self.named, self.beside = cache(named), cache(beside)
+        self.named = cache(expected.step_in)
+        self.beside = cache(partial(expected.step_in, whole=False))
         said = {each.line for each in found.taken if each.what == "map"}
         said -= {n.line for n in self.numbers if n.entry.decimals or not 1 <= n.value <= MOST_ROWS}
         is_token = [not n.entry.decimals and n.line in found.of_map | said for n in self.numbers]
@@ -364,41 +351,31 @@ class Witness:
             whole = next((c for c in found if c.share == 1 and self._is_close(c)), None)
             if whole is None or self._is_factor(whole):
                 continue
-            if share >= ENOUGH or self._is_corrected(max(own), min(whole.places)):
+            between = self.lines[
+                self.numbers[max(own)].line - 1 : self.numbers[min(whole.places)].line
+            ]
+            if share >= ENOUGH or any(map(speaks_of_error, between)):
                 read[name] = self._taken(name, whole, f"it is a later version of {name}")
                 self.left -= own
-
-    def _is_corrected(self, last: int, first: int) -> bool:
-        """Return whether words between two numbers speak of an error."""
-        between = self.lines[self.numbers[last].line - 1 : self.numbers[first].line]
-        return any(map(speaks_of_error, between))
 
     def _take_copies(self, matrix: Matrix) -> None:
         """Remove from the free numbers those that copy a given matrix."""
         if matrix.ndim != 2 or matrix.size < 4:
             return
         for _ in range(3):
-            copies = [
-                c
-                for c in cuts(self.numbers, matrix, self.free, turned=False, least=1)
-                if c.share == 1
-            ]
-            whole = next(
-                (c for c in copies if self._is_close(c) and self._is_copy(c, matrix)), None
-            )
-            if whole is None:
+            for cut in cuts(self.numbers, matrix, self.free, turned=False, least=1):
+                if cut.share == 1 and self._is_close(cut) and self._is_copy(cut, matrix):
+                    self.free[cut.places] = False
+                    break
+            else:
                 return
-            self.free[whole.places] = False
 
     def _is_copy(self, cut: Cut, matrix: Matrix) -> bool:
         """Return whether words do not name a cut as a step, and no step has the same numbers."""
         first = {row[0] for row in cut.rows}
         names = {named for group, named in self.groups if first & {*group}}
         steps = self.expected.steps
-        is_step = any(
-            key.shape == matrix.shape and near(key, matrix).all() for key in steps.values()
-        )
-        return not names & {*steps} and (not is_step or bool(names & {*self.expected.given}))
+        return not names & {*steps} and all(share_alike(matrix, key) < 1 for key in steps.values())
 
     def _is_close(self, cut: Cut) -> bool:
         """Return whether rows are on one line, or at the same place of lines near each other."""
@@ -460,7 +437,6 @@ class Witness:
                 if self._is_even(self.rows.get(name, [])) and not is_copy:
                     return None
                 wanted = key
-        is_full = least == ALIKE and wanted is key
         found = [
             (self._bits(name, cut, wanted), name, cut)
             for cut in cuts(
@@ -468,9 +444,7 @@ class Witness:
             )
             if cut.share >= least and (cut.share == 1 or (key.size > FEW and self._is_sound(cut)))
             if cut.share == 1 or cut.stride == 1
-            if not cut.is_turned or self._may_be_turned(name, cut)
-            if self._is_of_reading(name, cut) or not is_full or is_copy
-            if is_full or least == ENOUGH or self._is_even(cut.written, by_lines=True)
+            if not cut.is_turned or self._may_be_turned(cut)
         ]
         sure = [e for e in found if e[0] >= SURE + math.log2(self._between(name, e[2]) + 1)]
         return max(sure, key=lambda each: each[0], default=None)
@@ -560,21 +534,14 @@ class Witness:
 
     def _forget(self, name: str) -> None:
         """Remove the notes about the reading of a step."""
-        self.found.taken[:] = [
-            each for each in self.found.taken
-            if each.step != name or each.how.startswith("given")
-        ]  # fmt: skip
+        self.found.taken[:] = [each for each in self.found.taken if each.step != name]
+        old = f"taken as {name}: ", f"{name}["
         said = [each.partition(": ")[2] for each in self.found.remarks]
         self.found.remarks[:] = [
-            each for each, text in zip(self.found.remarks, said, strict=True)
-            if not text.startswith(f"taken as {name}: ")
-            and not (text.startswith(f"{name}[") and text.endswith(CORRECTED))
-        ]  # fmt: skip
-
-    def _is_of_reading(self, name: str, cut: Cut) -> bool:
-        """Return whether a cut shares numbers with the reading of its step."""
-        own = self.own.get(name, set())
-        return 3 * len(own & {*cut.places}) >= len(cut.places)
+            each
+            for each, text in zip(self.found.remarks, said, strict=True)
+            if not text.startswith(old)
+        ]
 
     def _bits(self, name: str, cut: Cut, key: Matrix) -> float:
         """Return how certain a cut is, in bits."""
@@ -619,8 +586,8 @@ class Witness:
         """
         order = [*self.expected.steps]
         own = order.index(name)
-        before = [min(p) for n, p in self.own.items() if p and n in order and order.index(n) < own]
-        after = [max(p) for n, p in self.own.items() if p and n in order and order.index(n) > own]
+        before = [min(self.own[n]) for n in order[:own] if self.own.get(n)]
+        after = [max(self.own[n]) for n in order[own + 1 :] if self.own.get(n)]
         first, last = max(before, default=-1), min(after, default=len(self.numbers))
         if not first < min(cut.places) <= max(cut.places) < last:
             return len(self.numbers)
@@ -689,27 +656,20 @@ class Witness:
         start = other.end if other and other.line == first.line else 0
         return self.lines[first.line - 1][start : first.start]
 
-    def _may_be_turned(self, name: str, cut: Cut) -> bool:
+    def _may_be_turned(self, cut: Cut) -> bool:
         """Return whether columns are listed as rows, and a matrix is not transposed by mistake."""
         columns = [[*column] for column in zip(*cut.rows, strict=True)]
         are_named = any(COLUMN.search(self._words(column)) for column in columns)
-        is_square = len(cut.rows) == len(cut.rows[0])
-        return are_named or not (is_square or own_name(name)[:1] in "SA")
+        return are_named or len(cut.rows) != len(cut.rows[0])
 
     def _is_sound(self, cut: Cut) -> bool:
         """Return whether each row of a cut agrees in half of its entries, at equal distances."""
         return bool((cut.agreeing.mean(axis=1) >= WRONG).all()) and self._is_even(cut.written)
 
-    def _is_even(self, rows: list[list[int]], *, by_lines: bool = False) -> bool:
-        """Return whether rows begin at equal distances of lines and (unless `by_lines`) numbers."""
-        steps = {
-            (
-                by_lines or b[0] - a[0],
-                self.numbers[b[0]].line - self.numbers[a[0]].line,
-            )
-            for a, b in pairwise(rows)
-        }
-        return len(steps) <= 1
+    def _is_even(self, rows: list[list[int]]) -> bool:
+        """Return whether rows begin at equal distances of lines and numbers."""
+        starts = [np.array((row[0], self.numbers[row[0]].line)) for row in rows]
+        return len({(*(b - a),) for a, b in pairwise(starts)}) <= 1
 
     def _is_factor(self, cut: Cut) -> bool:
         """Return whether a number directly precedes the bracket of a cut: 1/2 [1 3; -1 1]."""
@@ -751,7 +711,7 @@ class Witness:
         self.said.append((first, f"{where}: read as {name}, because {why}"))
         lines = {number.line for number in numbers}
         for line in sorted(lines):
-            self.found.taken.append(Taken(line, line, name, because, self.lines[line - 1]))
+            self.found.note(line, name, because, self.lines[line - 1])
         rows = [
             [self.numbers[k].entry if k >= 0 else self._left_out(name, row) for k in row]
             for row in self._by_labels(name, cut)
@@ -784,11 +744,8 @@ class Witness:
         left = []
         for each in self.found.unread:
             own = numbers_of(self._with_commas(each.text))
-            again = next((name for name, matrix in read.items() if _says(own, matrix)), "")
-            again = again or self._product(own, read)
-            if again and each.could_be_matrix:
-                how = f"{again} again"
-                self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
+            if again := self._product(own, read):
+                self.found.note(each.line, again, f"{again} again", each.text)
             elif not each.could_be_matrix or not self._is_read(each, read):
                 left.append(each)
         self.found.unread[:] = [*left, *self._left_over(read)]
@@ -868,69 +825,46 @@ class Witness:
             count = sum(self.free[place] and self.at[place] in below for place in own)
             if not below & lines and count >= WRONG * missing[name].size:
                 why = f"{name} is named here, but the numbers below it are not read"
-                self.found.unread.append(Unread(number, text.strip(), why, could_be_matrix=True))
+                self.found.leave(number, text.strip(), why)
                 lines.add(number + 1)
 
     def _is_read(self, unread: Unread, read: Mapping[str, WrittenMatrix]) -> bool:
         """Return whether the results in an unread text are all parts of steps, or e^s of scores."""
-        whole = self._with_commas(unread.text)
-        texts = _ROW_ENDS.split(whole)
-        firsts = [row[0] for row in map(numbers_of, texts) if len(row) > 1]
-        if len(firsts) < len(texts) or not _are_counts(firsts):
-            texts = [whole]
-        rows = [[(n, _is_label(text, n)) for n in numbers_of(text)] for text in texts]
-        first = rows[0][0][0] if rows[0] else None
-        is_first = first is not None and not texts[0][: first.start].strip(STARTS)
-        if is_first and first and first.value in range(1 - (len(rows) > 1), MOST_ROWS):
-            rows = [row[1:] for row in rows]  # it may count its row
-        own = [number for row in rows for number, _ in row]
+        texts = _ROW_ENDS.split(self._with_commas(unread.text))
+        rows = [numbers_of(text) for text in texts]
+        firsts = [row[0] for row in rows if len(row) > 1]
+        if len(firsts) < len(rows) or not _are_counts(firsts):
+            is_first = any(rows[0]) and not texts[0][: rows[0][0].start].strip(STARTS)
+            firsts = [n for n in rows[0][:1] if is_first and n.value in range(1, MOST_ROWS)]
+        counts = {*map(id, firsts)}  # they may count their rows
+        pairs = [
+            (t, n) for t, row in zip(texts, rows, strict=True) for n in row if id(n) not in counts
+        ]
+        own = [each for _, each in pairs]
         is_power = self._are_powers(own, read)
         are_decimals = [bool(each.entry.decimals) for each in own]
         if is_power.sum() > 1 and is_power[are_decimals].mean() >= ENOUGH:
             return True
-        is_result = np.array([n.is_last and not label for row in rows for n, label in row], bool)
-        if not is_result.any():
-            return False
-        if windows := [*self._windows(unread.line, own)]:
-            return any(
-                not (self.free[each] & is_result & ~_are_sums(own)).any() for each in windows
-            )
-        # the numbers of a column, which are not consecutive, with their powers of e beside them
-        last = unread.line + max(4, len(own))
-        there = Counter(
-            self.numbers[place].value
-            for place in self._on(unread.line, last)
-            if not self.free[place]
-        )
-        said = Counter(
-            n.value for n, is_one, of_e in zip(own, is_result, is_power, strict=True)
-            if is_one and (not of_e or n.value in there)
-        )  # fmt: skip
-        return bool(said) and said <= there
+        is_result = np.array([n.is_last and not _is_label(t, n) for t, n in pairs], bool)
+        last = unread.line + max(4, len(own))  # the numbers of a column are not side by side
+        used = Counter(self.values[k] for k in self._on(unread.line, last) if not self.free[k])
+        is_work = is_power | _are_sums(own)
+        is_said = ~is_work | np.array([each.value in used for each in own], bool)
+        said = Counter(n.value for n in compress(own, is_result & is_said))
+        return bool(said) and said <= used
 
     @staticmethod
     def _are_powers(own: list[Number], read: Mapping[str, WrittenMatrix]) -> Matrix:
         """Return which decimals are e^s of scores, or the sums of their rows."""
         said = np.array([each.value if each.entry.decimals else np.nan for each in own])
-        scores = [
-            np.nan_to_num(each.values, nan=-np.inf) for n, each in read.items()
-            if own_name(n)[:1] == "S"
-        ]  # fmt: skip
-        if not scores:
-            return np.zeros(len(own), bool)
+        scores = [each.values for name, each in read.items() if own_name(name)[:1] == "S"]
         with np.errstate(all="ignore"):
-            powers = [np.exp(each) for each in scores]
-            known = np.concatenate([[*each.ravel(), *each.sum(axis=-1).ravel()] for each in powers])
+            powers = [np.where(np.isfinite(each), np.exp(each), np.nan) for each in scores]
+            rows = [np.nansum(each, axis=-1) for each in powers]
+            known = np.concatenate([*map(np.ravel, powers), *map(np.ravel, rows), np.empty(0)])
             within = np.abs(said[:, None] - known) <= ONE * np.maximum(1, known)
         found: Matrix = within.any(axis=1)
         return found
-
-    def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
-        """Yield where the same numbers begin on a line, consecutively."""
-        values = [each.value for each in own]
-        for start in self._on(line, line):
-            if self.values[start : start + len(own)].tolist() == values:
-                yield slice(start, start + len(own))
 
     def _left_over(self, read: Mapping[str, WrittenMatrix]) -> Iterator[Unread]:
         """Yield the numbers that were read as part of a step, and are not part of its cut.
@@ -989,15 +923,6 @@ def _are_sums(numbers: list[Number]) -> Matrix:
             abs(sum(before[k:]) - 1) < ONE * (i - k) for k in range(i - 1)
         )
     return found
-
-
-def _says(numbers: list[Number], matrix: WrittenMatrix) -> bool:
-    """Return whether numbers are those of a matrix, row by row or column by column."""
-    said = [each.value for each in numbers]
-    values = matrix.values
-    return len(said) > MOST_COUNTED and said in (
-        values.ravel().tolist(), np.swapaxes(values, -1, -2).ravel().tolist()
-    )  # fmt: skip
 
 
 def _is_left_blank(written: WrittenMatrix) -> bool:
