@@ -24,8 +24,8 @@ from attncalc.reading import read_stream
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.answers.map_numbers import map_by_weights
 from attncalc.reading.answers.map_order import maps_in_order
+from attncalc.reading.answers.map_printed import printed_map
 from attncalc.reading.answers.map_words import _WORDS
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.naming.name import Tokens
@@ -108,7 +108,9 @@ def test_the_maps_of_the_corpus_are_read_and_no_other_line_is_taken_for_one() ->
         told = " ".join(f"{each.output}>{','.join(each.most)}" for each in lines)
         assert told == stated.get(name, ""), name
         unclear |= {name for each in answer.unread if each.of_map}
-    assert unclear == {"course-d-29-per-output.txt", "course-g-re-re-homework.txt"}
+    assert unclear == {
+        "course-aw-hugo-transcript.md", "course-d-29-per-output.txt", "course-g-re-re-homework.txt"
+    }  # fmt: skip
 
 
 def test_a_value_before_its_input_ranks_it() -> None:
@@ -268,20 +270,29 @@ SWAPPED = np.array([[0.1, 0.7, 0.2], [0.8, 0.1, 0.1], [0.2, 0.6, 0.2]])
         "1. çıktı en çok 2. girdiye bakıyor. 2. çıktı en çok 1. girdiye bakıyor. 3. çıktı en çok "
         "2. girdiye bakıyor.",
         "1 kijkt naar 2 en 2 kijkt naar 1 en 3 kijkt naar 2",
+        "Первый выход смотрит на 2, второй на 1, третий на 2.",
         "- id: 1\n  mira: 2\n- id: 2\n  mira: 1\n- id: 3\n  mira: 2",
         "The first one looks at input 2, the second one at input 1, the third one at input 2",
-        "A.argmax(1)\n[1 0 1]",
-        "which.max of each row\n[1] 2 1 2",
     ],
 )
 def test_a_map_in_any_words_is_read_where_it_fits_the_weights(text: str) -> None:
     lines = [*enumerate(text.split("\n"), start=1)]
-    found = map_by_weights(lines, SWAPPED, Tokens())
+    found = maps_in_order(lines, SWAPPED[None], Tokens())
     assert [(each.output, each.most) for each in found] == [
         ("1", ("2",)),
         ("2", ("1",)),
         ("3", ("2",)),
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ["A.argmax(1)\n[1 0 1]", "which.max of each row\n[1] 2 1 2", "argmax\n\n2\n1\n2"]
+)
+def test_a_map_is_read_from_the_places_that_a_program_prints(text: str) -> None:
+    found = printed_map([*enumerate(text.split("\n"), start=1)], SWAPPED, Tokens())
+    assert [(each.output, each.most) for each in found] == [
+        ("1", ("2",)), ("2", ("1",)), ("3", ("2",)),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -293,7 +304,7 @@ def test_a_map_in_any_words_is_read_where_it_fits_the_weights(text: str) -> None
 )  # fmt: skip
 def test_other_numbers_are_not_a_map(text: str) -> None:
     lines = [*enumerate(text.split("\n"), start=1)]
-    assert map_by_weights(lines, SWAPPED, Tokens(("a", "b", "c"), ("a", "b", "c"))) == []
+    assert maps_in_order(lines, SWAPPED[None], Tokens(("a", "b", "c"), ("a", "b", "c"))) == []
 
 
 def test_a_wrong_line_of_a_map_in_equal_words_stays_wrong() -> None:
@@ -302,7 +313,7 @@ def test_a_wrong_line_of_a_map_in_equal_words_stays_wrong() -> None:
         (2, "Ausgang 2: am besten 3"),
         (3, "Ausgang 3: am besten 2"),
     ]
-    assert [each.most for each in map_by_weights(lines, SWAPPED, Tokens())] == [
+    assert [each.most for each in maps_in_order(lines, SWAPPED[None], Tokens())] == [
         ("2",),
         ("3",),
         ("2",),
@@ -351,6 +362,22 @@ def test_behind_a_tie_the_next_weight_may_be_second() -> None:
     weights = KEYS["cross"].exact["A"][0]
     right = 1 if weights[0] > weights[1] else 2
     assert (shares[0], shares[right], shares[3 - right]) == (1, 1, 0.5)
+
+
+def test_the_weights_tell_which_inputs_are_of_an_output() -> None:
+    text = "wyjście 1\t2 i 3 (remis)\t1\nwyjście 2\t1\t3\nwyjście 3\t3\t1 i 2 (remis)"
+    weights = np.array([[[0.2, 0.4, 0.4], [0.6, 0.1, 0.3], [0.2, 0.2, 0.6]]])
+    found = maps_in_order([*enumerate(text.split("\n"), start=1)], weights, Tokens())
+    assert [(e.most, e.second) for e in found] == [
+        (("2", "3"), ("1",)), (("1",), ("3",)), (("3",), ("1", "2")),
+    ]  # fmt: skip
+    both = maps_in_order(
+        [(1, "Both rows put most on the second one.")], SWAPPED[None, ::2], Tokens()
+    )
+    assert [(e.output, e.most) for e in both] == [("1", ("2",)), ("2", ("2",))]
+    weights = np.array([[[0.0, 0.1, 0.6, 0.3], [0.1, 0.8, 0.0, 0.1]]])
+    text = "The first query mostly reads token 3 of $X_2$, the second one reads token 2."
+    assert [e.most for e in maps_in_order([(1, text)], weights, Tokens())] == [("3",), ("2",)]
 
 
 IN_ORDER = (

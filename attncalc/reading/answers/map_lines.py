@@ -145,7 +145,8 @@ class MapReader:
             fits = not found.told or self._fits(found.told, own)
             told += found.told if fits else ()
             last = found.told[-1] if found.told else last
-            if found.is_missed or (not fits and any(each.kind == "in" for each in own)):
+            is_missed = found.is_missed or (not fits and any(each.kind == "in" for each in own))
+            if is_missed and not text.endswith("?"):
                 self.missed[line] = text
             is_all = is_all and (not own or bool(found.told and fits))
         if told:

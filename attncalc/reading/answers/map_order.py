@@ -1,10 +1,12 @@
-"""Maps by the order of names: output 1 and its inputs, then output 2 and its inputs.
+"""Maps in any words: output 1 and its inputs, then output 2 and its inputs.
 
 Sentences in any language name the tokens of a map in one of a few orders. This module finds them
-without knowing the words between the names; the weights only arbitrate between readings.
+without knowing the words between the names: either all outputs name as many inputs, or the weights
+rank the inputs of each first. The weights arbitrate between readings.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -13,27 +15,29 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
-from attncalc.reading.answers.map_numbers import (
-    MOST_LINES,
-    NUMBERED,
-    OF_ALL,
-    TAG,
-    TIE,
-    TOKEN,
-    plain,
-)
-from attncalc.reading.answers.map_words import lexemes_in, place_of
+from attncalc.reading.answers.map_words import EMPHASIZED, lexemes_in, place_of
 from attncalc.reading.naming.name import Tokens, head_in
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
+from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.other_words import ORDINALS
 
-LONGEST, MOST_MENTIONS = 600, 2000
+LONGEST, MOST_LINES, MOST_MENTIONS, MOST_LISTED = 600, 400, 2000, 8
 FARTHEST = 3
 """The largest distance of lines between two names of a map."""
-_STOP = re.compile(r"[.;!?。；！？\n)]")
-_FORMULA = re.compile(r"\d|=(?=\s*[^\s>])|[\[\]*·×^{}]")
+TIE = 0.006
+"""The largest difference of weights that are equal when they are rounded."""
+ENOUGH, FEWEST = 0.6, 3
+"""The share of outputs that make a map, if they fit the weights in equal words; the fewest that do
+so in any words.
+"""
+_STOP = re.compile(r"[,.;!?。；！？\n)]")
+_SENTENCE = re.compile(r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[^\W\d_a-zà-ÿ])|[!?;](?=\s|$)|[。！？；]")
+"""A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
+_BARS = re.compile(r"[|│\t]")
+_FORMULA = re.compile(r"\d(?!(?:st|nd|rd|th)\b)|=(?=\s*[^\s>])|[\[\]*·×^]")
 """A sign of numbers or work between two names, which are then no map."""
 _WEIGHT = re.compile(r"[≈~]? ?[-+]?(?<!\d)\d{0,9}[.,]\d{1,20} ?%?|[≈~] ?\d{1,9}|(?<!\d)\d{1,9} ?%")
-_NONE, _ASIDE = re.compile(r"(?!)"), re.compile(r"\([^()\d\x00]{0,80}\)")
+_ASIDE = re.compile(r"\([^()\d\x00]{0,80}\)")
 _COUNT = re.compile(r"^\n\W*\d{0,2}\W*")
 """The beginning of a line, with a count of the line or of its head."""
 _VALUE = " \x00 "
@@ -42,11 +46,49 @@ _SCRIPTS = re.compile(
     r"(?<=[^\W\d_\u2e80-\uffff])(?=[\u2e80-\uffff])|(?<=[\u2e80-\uffff])(?=[^\W\d_\u2e80-\uffff])"
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
 _SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
 _SIGNS, _TO = " ,;.", ("om", "mo", "os", "so")
 """Signs that only separate names, and the roles of names with the same words between them."""
+_SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│]")
+_WORK = re.compile(r"\x00[^\x00]*\x00|\d ?[,;|] ?-?\d|= ?[-(\[\d]")
+"""A sign of several numbers on a line."""
+_DIGIT, _NO_LETTER, _SIGN = (re.compile(each) for each in (r"\d", r"[\W\d_]+", r"[\W_]+"))
 _WORDS_OF_MAP = {"peta", "harita", "diagram", "drawing", "schema", "arrows"}
 """Words for a map that name no step."""
+_NUMBERED = re.compile(r"^[\s>*#•·-]*(?:(?:[^\W\d_]{1,12} )?\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
+_TAG = re.compile(
+    r"</?[A-Za-z][^<>]{0,200}>|\\item(?:<[^<>\n]{0,20}>)?|\\(?:emph|text\w{1,6})\b|\$X_\{?\d\}?\$"
+)
+_QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
+_STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
+_TOKEN = re.compile(
+    r"(?P<itself>\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
+    r"|s[eé] stess[aoie]|si mesm[ao]s?|zichzelf|själv|seg selv|sig selv|siebie|sobie|sebe|sebou"
+    r"|себя|себе|собой|собі|itseensä|itseään|itsensä|kendisine|kendisini|kendine|önmagára)\b"
+    r"|자기 자신|자기자신|스스로|نفسها?|εαυτό|自分自身|自身|自己|自分)"
+    r"|(?P<number>(?<![\d.,/:-])\d{1,3}(?![\d%/]|[.,:]\d|(?<=[a-z]\d)[a-z]{2}))"
+    r"|(?P<word>[^\W\d_]{1,40})",
+    re.IGNORECASE,
+)
+_STEMS = (
+    "перв|перш|pierwsz|prvn|prv[iao]|πρώτ|ensimmäi|birinci|első|첫 ?번째|الأول",
+    "втор|друг|drug[iaą]|druh|δεύτερ|toinen|toise|toista|ikinci|második|두 ?번째|الثاني",
+    "трет|trzeci|třet|treć|τρίτ|kolma|üçüncü|harmadik|세 ?번째|الثالث",
+    "четв|czwart|čtvrt|četvrt|τέταρτ|neljä|dördüncü|negyedik|네 ?번째|الرابع",
+    "пят|п.ят|piąt|pát|pet[iao]|πέμπτ|viide|beşinci|ötödik|다섯 ?번째|الخامس",
+)
+_PLACE = re.compile(
+    rf"\b(?:{'|'.join(ORDINALS)})\b(?! (?:most|largest|highest|strongest)\b)"
+    rf"|(?<![^\W\d_])و?(?:{'|'.join(f'({each})' for each in _STEMS)})\w{{0,8}}",
+    re.IGNORECASE,
+)
+"""Ordinals, in further languages by their stems."""
+_OF_ALL = re.compile(
+    r"\b(?:все|всі|oba|obie|obydwa|wszystkie|všechny|sva|kaikki|molemmat|tüm|bütün|hepsi|minden"
+    r"|όλ[αεο]\w?|alle|tous|toutes|todas?|todos|tutti|tutte|all|both)\b|모두|모든|كل|すべて|全て|都",
+    re.IGNORECASE,
+)
 
 
 class _Mention(NamedTuple):
@@ -56,20 +98,34 @@ class _Mention(NamedTuple):
     output: int
     input: int
     before: str
+    is_near: bool
+    """Whether only words are between the name before it and this one."""
+    goes_on: bool
+    """Whether they also are in one sentence."""
 
 
-class _Said(NamedTuple):
-    """The inputs of each output, the most attended first, from one run of names."""
+class Said(NamedTuple):
+    """The inputs of each output, the most attended first, from one run of names.
+
+    `fit` is how many outputs the weights confirm.
+    """
 
     lines: tuple[int, ...]
     inputs: tuple[tuple[int, ...], ...]
     fit: int
+    is_sure: bool = True
+
+
+_Order = list[tuple[str, tuple[int, ...]]]
+"""What each name of a run is, and of which outputs: "o" is an output, "m" the input that it attends
+to most, "s" the next one.
+"""
 
 
 def maps_in_order(
     lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
 ) -> list[WrittenConnection]:
-    """Return the map that names state by their order; [] if it does not state every output.
+    """Return the map that names state by their order; [] if they state none.
 
     lines: the lines that belong to no step, with their numbers.
     heads: the weights of each head, of shape (heads, outputs, inputs).
@@ -81,42 +137,94 @@ def maps_in_order(
     >>> [each.says for each in maps_in_order([(1, text)], weights, names)]
     ['output je → input am, second je', 'output am → input je, second am']
     """
-    plain_lines = [
-        (line, NUMBERED.sub("", _WEIGHT.sub(_VALUE, _SCRIPTS.sub(" ", plain(TAG.sub(" ", text))))))
-        for line, text in lines[-MOST_LINES:]
-        if len(text) <= LONGEST
-    ]
-    sides = [[each.lower() for each in side] for side in (labels.queries, labels.keys)]
-    found: list[dict[int, _Said]] = []
-    for are_names, aside in ((True, _ASIDE), (True, _NONE), (False, _ASIDE)):
-        mentions = [*_mentions(plain_lines, sides, aside, are_names=are_names)][-MOST_MENTIONS:]
-        by_head = _by_head(lines[-MOST_LINES:], mentions, heads)
-        if by_head and (
-            are_names or all(each.fit == len(each.inputs) for each in by_head.values())
-        ):
+    own = [(line, text) for line, text in lines[-MOST_LINES:] if len(text) <= LONGEST]
+    found: list[dict[int, Said]] = []
+    for mentions, are_names in _streams(own, labels, len(heads[0])):
+        by_head = _by_head(lines[-MOST_LINES:], mentions[-MOST_MENTIONS:], heads)
+        if by_head and (are_names or all(each.is_sure for each in by_head.values())):
             found.append(by_head)
     best = max(found, key=lambda each: [*map(_worth, each.values())], default={})
     return [
         each
         for head, said in best.items()
-        for each in _written(said, head if len(heads) > 1 else 0, labels)
+        for each in written(said, heads[head - 1], head if len(heads) > 1 else 0, labels)
     ]
+
+
+def _streams(
+    lines: Sequence[tuple[int, str]], labels: Tokens, count: int
+) -> Iterator[tuple[list[_Mention], bool]]:
+    """Yield the tokens that lines name, in one reading after another, and whether by their names.
+
+    Words in brackets are dropped, or not; ordinals are numbers, or not; a number before a line
+    counts it, or is a name. At last, only lines whose words come back for each output are read.
+    """
+    sides = [[each.lower() for each in side] for side in (labels.queries, labels.keys)]
+    counted = [
+        (line, _WEIGHT.sub(_VALUE, _SCRIPTS.sub(" ", plain(_TAG.sub(" ", text)))))
+        for line, text in lines
+    ]
+    listed = [(line, _NUMBERED.sub("", text)) for line, text in counted]
+    without = [(line, _ASIDE.sub(" ", text)) for line, text in listed]
+    placed = [(line, _PLACE.sub(_as_number, text)) for line, text in without]
+    repeated = _repeated(without, sides, count)
+    in_words, in_numbers = (
+        [(line, signs.sub(" ", text)) for line, text in repeated] for signs in (_NO_LETTER, _SIGN)
+    )
+    names = [(True, texts, FARTHEST) for texts in (without, listed)]
+    numbers = [(False, texts, FARTHEST) for texts in (without, placed, counted)]
+    ways = [*names, *numbers, (True, in_words, MOST_LINES), (False, in_numbers, MOST_LINES)]
+    for place, (are_names, texts, farthest) in enumerate(ways):
+        if ways.index((are_names, texts, farthest)) == place and any(sides[0]) >= are_names:
+            yield [*_mentions(texts, sides, farthest, are_names=are_names)], are_names
+
+
+def _repeated(
+    lines: Sequence[tuple[int, str]], sides: list[list[str]], count: int
+) -> list[tuple[int, str]]:
+    """Return the lines that name tokens, without work, if `count` lines have their other words."""
+    names, forms = {*sides[0], *sides[1]}, dict[str, list[tuple[int, str]]]()
+    for line, text in lines:
+        words = _LETTERS.findall(text.lower())
+        others = [word for word in words if word not in names]
+        if (len(others) < len(words) or _DIGIT.search(text)) and not _WORK.search(text):
+            forms.setdefault(" ".join(others), []).append((line, text))
+    return sorted(each for own in forms.values() if len(own) >= count for each in own[-count:])
+
+
+def is_prose(line: str) -> bool:
+    """Return whether a line has several sentences, so that one may be about the map."""
+    return not _BARS.search(line) and len(_SENTENCE.split(line.strip(" .\t"))) > 1
+
+
+def plain(text: str) -> str:
+    """Return a text without quotation marks, emphasis and struck words, in one form of its letters.
+
+    Tabs become bars.
+    """
+    clean = unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
+    clean = EMPHASIZED.sub(r"\2", _STRUCK.sub(" ", clean))
+    return clean.replace("\t", " | ")
+
+
+def _as_number(match: "re.Match[str]") -> str:
+    return f"{ORDINALS.get(match[0].lower(), match.lastindex)} "
 
 
 def _mentions(
     lines: Sequence[tuple[int, str]],
     sides: list[list[str]],
-    aside: re.Pattern[str],
+    farthest: int,
     *,
     are_names: bool,
 ) -> Iterator[_Mention]:
-    """Yield the tokens that lines name, without those in brackets that match `aside`."""
-    known = {*sides[0], *sides[1]}
+    """Yield the tokens that lines name, at most so many lines from one another."""
+    known, last = {*sides[0], *sides[1]}, 0
     for line, text in lines:
-        clean, end = aside.sub(" ", text), 0
-        for match in TOKEN.finditer(clean):
-            word = match[0].lower()
-            if match["itself"]:
+        end = 0
+        for match in _TOKEN.finditer(text):
+            word, before = match[0].lower(), text[end : match.start()]
+            if match["itself"] and (before.strip() or not end):
                 places = -1, -1
             elif match["number"] and int(word) and not (are_names and any(sides[1])):
                 places = len(sides[0]) if are_names else int(word) - 1, int(word) - 1
@@ -125,13 +233,16 @@ def _mentions(
                 places = there[0], there[1]
             else:
                 continue
-            yield _Mention(line, *places, ("" if end else "\n") + clean[end : match.start()])
-            end = match.end()
+            before = before if end else f"\n{before}"
+            is_near = line - last <= farthest and not _FORMULA.search(_COUNT.sub("", before))
+            goes_on = is_near and not _SENTENCE.search(text, end, match.start())
+            yield _Mention(line, *places, before, is_near, goes_on)
+            end, last = match.end(), line
 
 
 def _by_head(
     lines: Sequence[tuple[int, str]], mentions: Sequence[_Mention], heads: Matrix
-) -> dict[int, _Said]:
+) -> dict[int, Said]:
     """Return what names state about each head, from 1; {} if a head is missing.
 
     If lines do not name the heads, their maps follow one another.
@@ -141,7 +252,7 @@ def _by_head(
         head = head_in(text) or head
         named[line] = head
     for are_named in (True, False):
-        found, after = dict[int, _Said](), 0
+        found, after = dict[int, Said](), 0
         for k, weights in enumerate(heads, start=1):
             own = [m for m in mentions if (named[m.line] == k if are_named else m.line > after)]
             stated = [*_stated(own if len(heads) > 1 else mentions, weights)]
@@ -154,41 +265,49 @@ def _by_head(
     return {}
 
 
-def _worth(said: _Said) -> tuple[bool, int, int]:
+def _worth(said: Said) -> tuple[bool, int, int]:
     return said.fit == len(said.inputs), sum(map(len, said.inputs)), said.fit
 
 
-def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[_Said]:
-    """Yield what runs of names state about every output."""
-    orders = [*_orders(weights)]
+def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[Said]:
+    """Yield what runs of names state about the outputs."""
+    for order, start in chain(_in_orders(mentions, weights), _Fitting(mentions, weights).runs()):
+        run = mentions[start : start + len(order)]
+        said = _read(run, order, weights)
+        if said and _is_map(said, run, order):
+            yield said
+
+
+def _is_end(mentions: Sequence[_Mention], stop: int) -> bool:
+    return all(_STOP.search(each.before) for each in mentions[stop : stop + 1])
+
+
+def _in_orders(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[tuple[_Order, int]]:
+    """Yield the runs of names in an order in which outputs have the same number of inputs."""
+    orders, every = [*_orders(weights)], (*range(len(weights)),)
     for start in range(len(mentions)):
         for order in orders:
             stop = start + len(order)
             outputs = _outputs(mentions[start:stop], order)
-            is_end = all(_STOP.search(each.before) for each in mentions[stop : stop + 1])
-            if outputs and is_end and _is_of_map(mentions[start:stop], order):
-                own = [(role, outputs.get(k, k)) for role, k in order]
-                said = _read(mentions[start:stop], own, weights)
-                is_in_order = order[0][0] == "o" and [*outputs.values()] == sorted(outputs)
-                if said and (is_in_order or said.fit == len(weights)):
-                    yield said
+            is_run = outputs and all(each.is_near for each in mentions[start + 1 : stop])
+            if is_run and _is_end(mentions, stop):
+                yield [(role, (outputs[k],) if k >= 0 else every) for role, k in order], start
 
 
 def _outputs(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> dict[int, int]:
     """Return the outputs that names in an order are about; {} if they do not have that order."""
     found: dict[int, int] = {}
-    if len(run) == len(order):
-        for mention, (role, k) in zip(run, order, strict=True):
-            if role == "o" and found.setdefault(k, mention.output) != mention.output:
-                return {}
+    for mention, (role, k) in zip(run, order if len(run) == len(order) else (), strict=False):
+        if role == "o" and found.setdefault(k, mention.output) != mention.output:
+            return {}
     return found if sorted(found.values()) == sorted(found) else {}
 
 
 def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
     """Yield the orders of names in which a map is stated: the role and output of each name.
 
-    "o" is an output, "m" the input that it attends to most, "s" the second one; inputs may come
-    first. An output with only one weight, as the first below a causal mask, may have no second.
+    Inputs may come first. An output with only one weight, as the first below a causal mask, may
+    have no second input.
     """
     outputs = range(len(weights))
     most, second = ([[("o", k), (role, k)] for k in outputs] for role in "ms")
@@ -214,38 +333,146 @@ def _without_second(
                 yield [*second[:k], own, *second[k + 1 :]]
 
 
-def _read(
-    run: Sequence[_Mention], order: Sequence[tuple[str, int]], weights: Matrix
-) -> _Said | None:
+class _Fitting:
+    """Statements that follow one another, whose inputs the weights rank in this order."""
+
+    def __init__(self, mentions: Sequence[_Mention], weights: Matrix) -> None:
+        self.mentions, self.weights = mentions, weights
+        self.ranked = np.sort(weights)[:, ::-1]
+
+    def runs(self) -> Iterator[tuple[_Order, int]]:
+        """Yield the longest run from each name on, if it is about enough outputs."""
+        count = len(self.weights)
+        best: list[_Order] = [[] for _ in self.mentions]
+        for at in reversed(range(len(best))):
+            for own in self._statements(at):
+                stop = at + len(own)
+                rest = best[stop] if stop < len(best) and self.mentions[stop].is_near else []
+                if rest and rest[0][1][0] > own[-1][1][-1]:
+                    best[at] = max(best[at], [*own, *rest], key=_size)
+                elif _is_end(self.mentions, stop):
+                    best[at] = max(best[at], own, key=_size)
+            if _size(best[at])[0] >= min(count, max(FEWEST, ENOUGH * count)):
+                yield best[at], at
+
+    def _statements(self, at: int) -> Iterator[_Order]:
+        """Yield the orders of one statement: of one output, of several, or of all."""
+        count, outputs, gaps = len(self.weights), list[int](), set[str]()
+        if _OF_ALL.search(_STOP.split(self.mentions[at].before)[-1]):
+            yield from self._inputs(at, (*range(count),))
+        for each, behind in pairwise(self.mentions[at : at + MOST_LISTED]):
+            is_joined = not outputs or (each.goes_on and each.line <= self.mentions[at].line + 1)
+            if not (is_joined and max(outputs, default=-1) < each.output < count):
+                return
+            gaps |= {each.before} if outputs else set()
+            outputs.append(each.output)
+            is_said = behind.goes_on and behind.before not in gaps and _SAYS.search(behind.before)
+            for inputs in self._inputs(at + len(outputs), (*outputs,)) if is_said else ():
+                yield [*(("o", (k,)) for k in outputs), *inputs]
+
+    def _inputs(self, start: int, outputs: tuple[int, ...]) -> Iterator[_Order]:
+        """Yield the orders of the inputs from a name on, as long as the weights rank them so."""
+        rows, named, width = np.array(outputs), list[Matrix](), self.weights.shape[1]
+        for place, each in enumerate(self.mentions[start : start + min(width, MOST_LISTED)]):
+            own = rows if each.input < 0 else np.full(len(rows), each.input)
+            if own.max() >= width or (named and not each.goes_on):
+                return
+            least = np.maximum(self.ranked[rows, place] - TIE, TIE if place else -1)
+            if (
+                any((own == other).any() for other in named)
+                or (self.weights[rows, own] < least).any()
+            ):
+                return
+            named.append(own)
+            yield [("s" if k else "m", outputs) for k in range(len(named))]
+
+
+def _size(order: _Order) -> tuple[int, int]:
+    return len({k for _, outputs in order for k in outputs}), len(order)
+
+
+def is_ranked(inputs: Sequence[int], row: Matrix) -> bool:
+    """Return whether inputs have the largest weights of a row, the larger first."""
+    is_there = 0 < len({*inputs}) == len(inputs) and max(inputs) < len(row)
+    own, largest = row[[*inputs]] if is_there else row[:0], np.sort(row)[::-1][: len(inputs)]
+    return is_there and bool((own >= largest - TIE).all() and (own[1:] > TIE).all())
+
+
+def _read(run: Sequence[_Mention], order: _Order, weights: Matrix) -> Said | None:
     """Return what names in an order state; None if their inputs cannot be those of a map."""
     inputs: list[list[int]] = [[] for _ in weights]
     lines = [0] * len(weights)
-    for mention, (role, output) in zip(run, order, strict=True):
-        for k in range(len(weights)) if output < 0 else [output]:
-            if role == "o":
-                lines[k] = lines[k] or mention.line
-            else:
-                inputs[k].append(k if mention.input < 0 else mention.input)
-    if any(len({*own}) < len(own) or max(own) >= weights.shape[1] for own in inputs):
+    for mention, (role, outputs) in zip(run, order, strict=True):
+        for k in outputs:
+            lines[k] = lines[k] or mention.line
+            inputs[k] += [] if role == "o" else [k if mention.input < 0 else mention.input]
+    if any(len({*own}) < len(own) or max(own, default=0) >= weights.shape[1] for own in inputs):
         return None
-    made = [tuple(own) for own in inputs]
-    turned = [own[::-1] for own in made]  # the second input is named first
-    fit, other = (sum(map(_is_ranked, each, weights)) for each in (made, turned))
-    is_turned = other == len(weights) > 2 * fit
-    if any(_VALUE in each.before for each in run[1:]) and max(fit, other) < len(weights):
+    fit = sum(map(is_ranked, inputs, weights))
+    if fit < len(weights) and any(_VALUE in each.before for each in run[1:]):
         return None
-    return _Said(tuple(lines), tuple(turned if is_turned else made), max(fit, other * is_turned))
+    is_alike = len({*_between(run, order).get("om", ())}) == 1 and fit >= ENOUGH * len(weights)
+    return Said(
+        (*lines,), (*map(tuple, inputs),), fit, fit == len(weights) or (is_alike and fit > 1)
+    )
+
+
+def _is_map(said: Said, run: Sequence[_Mention], order: _Order) -> bool:
+    """Return whether names in an order are a map, by the words between them and the weights."""
+    if said.fit == len(said.inputs):
+        return _is_of_map(run, order) or _is_no_chance(said, run, order)
+    outputs = [own[0] for role, own in order if role == "o"]
+    is_in_order = order[0][0] == "o" and [*dict.fromkeys(outputs)] == sorted({*outputs})
+    is_alike = said.is_sure and len(_between(run, order)["om"]) > 1
+    is_enough = is_in_order and (said.is_sure or all(said.inputs))
+    return is_enough and (is_alike or _is_of_map(run, order))
+
+
+def _between(run: Sequence[_Mention], order: _Order) -> dict[str, list[str]]:
+    """Return the texts between names, by the roles of these."""
+    signs = _SIGNS + "|" * (order[1:] != [] and order[1][0] == "o")  # in the heading of a table
+    between: dict[str, list[str]] = {}
+    for each, (a, _), (b, _) in zip(run[1:], order, order[1:], strict=False):
+        between.setdefault(a + b, []).append(" ".join(each.before.split()).strip(signs))
+    return between
+
+
+def _is_of_map(run: Sequence[_Mention], order: _Order) -> bool:
+    """Return whether the words between names are those of a map, or are the same each time."""
+    words = " ".join([run[0].before[-80:], *(each.before for each in run[1:])])
+    kinds = {each.kind for each in lexemes_in(words[:LONGEST], {})}
+    said = {plain_word(word) for word in _LETTERS.findall(words)}
+    is_named = bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said)
+    if (
+        kinds & _SAID
+        or is_named
+        or (_OF_ALL.search(words) and (order[0][0] == "o" or len(run) == 1))
+    ):
+        return True
+    between = _between(run, order).items()
+    return any(len({*own}) == 1 < len(own) and own[0] for of, own in between if of in _TO)
+
+
+def _is_no_chance(said: Said, run: Sequence[_Mention], order: _Order) -> bool:
+    """Return whether common words are between all outputs and inputs, or many outputs fit."""
+    gaps = _between(run, order).get("om", [])
+    if len(gaps) < 2 or not all(map(_SAYS.search, gaps)):
+        return False
+    if set[str].intersection(*({*_WORD.findall(gap)} for gap in gaps)):
+        return True
+    is_of_others = any(own != (k,) for k, own in enumerate(said.inputs))
+    count = len(said.inputs)
+    return count >= FEWEST and is_of_others and len({*said.lines}) in (1, count)
+
+
+def _places(names: Sequence[str], labels: Sequence[str]) -> list[int]:
+    return [place_of(each if each in labels else each.removeprefix("token "), labels)
+            for each in names]  # fmt: skip
 
 
 def _are_largest(inputs: Sequence[int], row: Matrix) -> bool:
-    return all(row[k] >= row.max() - TIE for k in inputs)
-
-
-def _is_ranked(inputs: Sequence[int], row: Matrix) -> bool:
-    """Return whether inputs have the largest weight, and the second largest."""
-    first, *second = inputs
-    is_second = all(row[k] >= np.sort(row)[-2] - TIE for k in second)
-    return bool(is_second and _are_largest([first], row))
+    """Return whether all inputs exist, and have the largest weight."""
+    return all(0 <= k < len(row) and row[k] >= row.max() - TIE for k in inputs)
 
 
 def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Tokens) -> int:
@@ -253,45 +480,37 @@ def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Token
     count = 0
     for each in lines:
         weights = heads[max(0, each.head - 1) % len(heads)]
-        row = place_of(each.output, labels.queries)
-        own = [place_of(name, labels.keys) for name in (*each.most, *each.second)]
-        is_there = 0 <= row < len(weights) and all(0 <= k < weights.shape[1] for k in own)
-        is_full = len(own) == min(2, np.count_nonzero(weights[row] > TIE)) if is_there else False
-        is_tied = is_there and len(each.most) > 1 and _are_largest(own, weights[row])
-        count += is_tied or (is_full and _is_ranked(own, weights[row]))
+        (row,) = _places([each.output], labels.queries)
+        own = _places([*each.most, *each.second], labels.keys)
+        if 0 <= row < len(weights) and min(own) >= 0:
+            is_full = len(own) == min(2, np.count_nonzero(weights[row] > TIE))
+            is_tied = len(each.most) > 1 and _are_largest(own, weights[row])
+            count += is_tied or (is_full and is_ranked(own, weights[row]))
     return count
 
 
-def _is_of_map(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> bool:
-    """Return whether the words between names are those of a map, or are the same each time."""
-    gaps = [each.before for each in run]
-    if any(b.line - a.line > FARTHEST for a, b in pairwise(run)):
-        return False
-    if any(_FORMULA.search(_COUNT.sub("", gap)) for gap in gaps[1:]):
-        return False
-    words = " ".join([gaps[0][-80:], *gaps[1:]])
-    kinds = {each.kind for each in lexemes_in(words[:LONGEST], {})}
-    said = {plain_word(word) for word in _LETTERS.findall(words)}
-    is_named = bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said)
-    if kinds & _SAID or is_named or OF_ALL.search(words):
-        return True
-    between: dict[str, list[str]] = {}
-    signs = _SIGNS + "|" * (order[1][0] == "o")  # in the heading of a table
-    for gap, (a, _), (b, _) in zip(gaps[1:], order, order[1:], strict=False):
-        between.setdefault(a + b, []).append(" ".join(gap.split()).strip(signs))
-    return any(len({*own}) == 1 < len(own) and own[0] for of, own in between.items() if of in _TO)
+def is_right(line: WrittenConnection, weights: Matrix, labels: Tokens) -> bool:
+    """Return whether a line names only inputs with the largest weight of its output."""
+    (row,), most = _places([line.output], labels.queries), _places(line.most, labels.keys)
+    return bool(most) and 0 <= row < len(weights) and _are_largest(most, weights[row])
 
 
-def _written(said: _Said, head: int, labels: Tokens) -> list[WrittenConnection]:
-    """Return the lines of the map with the names of the tokens."""
+def written(said: Said, weights: Matrix, head: int, labels: Tokens) -> list[WrittenConnection]:
+    """Return the lines of the map with the names of the tokens.
 
-    def named(place: int, names: Sequence[str]) -> str:
-        return names[place] if any(names) else str(place + 1)
+    Inputs share a place if outputs have other numbers of inputs and their weights are equal.
+    """
 
-    return [
-        WrittenConnection(
-            head, named(k, labels.queries), (named(own[0], labels.keys),),
-            tuple(named(j, labels.keys) for j in own[1:]), "", said.lines[k], is_told=True
-        )
-        for k, own in enumerate(said.inputs)
-    ]  # fmt: skip
+    def named(places: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(names[k] if any(names) else str(k + 1) for k in places)
+
+    are_single = len({*map(len, said.inputs)}) == 1 and len(said.inputs[0]) <= 2
+    found = []
+    for output, (own, row) in enumerate(zip(said.inputs, weights, strict=True)):
+        ties = [] if are_single else [k for k in own if _are_largest([k], row)]
+        most, rest = ties or own[:1], own[max(1, len(ties)) :]
+        second = [k for k in rest if are_single or abs(row[k] - row[rest[0]]) <= TIE]
+        (name,) = named([output], labels.queries)
+        line = WrittenConnection(head, name, named(most, labels.keys), named(second, labels.keys))
+        found += [line._replace(line=said.lines[output], is_told=True)] if own else []
+    return found

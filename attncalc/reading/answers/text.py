@@ -2,13 +2,12 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
 import numpy as np
 
-from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import (
     Answer,
@@ -27,8 +26,8 @@ from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import connection_in, is_about_lines, is_behind_numbers
 from attncalc.reading.answers.map_lines import UNCLEAR, MapReader, with_tables
-from attncalc.reading.answers.map_numbers import fits, is_prose, map_by_weights, with_seconds
-from attncalc.reading.answers.map_order import count_exact, maps_in_order
+from attncalc.reading.answers.map_order import count_exact, is_prose, is_right, maps_in_order
+from attncalc.reading.answers.map_printed import printed_map
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
     Part,
@@ -44,7 +43,7 @@ from attncalc.reading.answers.token_rows import with_rows_of_tokens
 from attncalc.reading.answers.witness import BECAUSE, witnessed
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
-from attncalc.reading.naming.name import Tokens, name_in
+from attncalc.reading.naming.name import name_in
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.cell_names import without_references
@@ -156,43 +155,38 @@ def _take_map(
     texts = dict(enumerate(text.split("\n"), start=1))
     lines = [each for each in texts.items() if each[0] not in steps or is_prose(each[1])]
     labels, is_complete = expected.labels, of_map.is_complete(outside)
-    in_order = maps_in_order(lines, heads, labels)
-    right, others = (count_exact(each, heads, labels) for each in (in_order, outside))
-    is_sure = len(heads) > 1 or not is_complete or right == len(in_order)
+    stated = maps_in_order(lines, heads, labels)
+    if len(heads) == 1 and count_exact(stated, heads, labels) < len(heads[0]):
+        stated = printed_map(lines, heads[0], labels) or stated
+    right, others = (count_exact(each, heads, labels) for each in (stated, outside))
+    is_sure = len(heads) > 1 or not is_complete or right == len(stated)
     if is_sure and right > others and all(each.is_told for each in outside):
-        _replace_map(in_order, texts, found)
-    elif len(heads) == 1 and _take_map_by_weights(
-        lines, texts, heads[0], labels, found, outside, is_complete=is_complete
-    ):
-        return
-    elif in_order and not found.connections:
-        _replace_map(in_order, texts, found)
+        _replace_map(stated, texts, found)
+    elif len(heads) == 1:
+        confirmed = partial(is_right, weights=heads[0], labels=labels)
+        _take_confirmed(stated, outside, texts, found, confirmed, is_complete=is_complete)
+    if stated and not found.connections:
+        _replace_map(stated, texts, found)
 
 
-def _take_map_by_weights(
-    lines: list[tuple[int, str]],
-    texts: Mapping[int, str],
-    weights: Matrix,
-    labels: Tokens,
-    found: Collected,
+def _take_confirmed(
+    stated: list[WrittenConnection],
     outside: list[WrittenConnection],
+    texts: Mapping[int, str],
+    found: Collected,
+    is_confirmed: Callable[[WrittenConnection], bool],
     *,
     is_complete: bool,
-) -> bool:
-    """Read a map that is not complete or not right by its fit, in any words, if there is one."""
-    right = sum(fits(each, weights, labels) for each in outside)
-    has_mistakes = is_complete and 2 * right >= len(outside)  # and it is no misreading
-    if has_mistakes and all(each.second for each in outside):
-        return True
-    stated = map_by_weights(lines, weights, labels)
-    if has_mistakes:
-        found.connections[:] = with_seconds(found.connections, stated, weights, labels)
-        return True
-    if is_complete and not all(fits(each, weights, labels) for each in stated):
-        return True
-    if stated:
+) -> None:
+    """Replace a map by another reading that the weights confirm, if they do not confirm its own."""
+    if is_complete and 2 * sum(map(is_confirmed, outside)) >= len(outside):
+        own = {each.output: each for each in stated if is_confirmed(each) and each.second}
+        found.connections[:] = [
+            each if each.second else own.get(each.output, each) for each in found.connections
+        ]
+    elif stated and all(map(is_confirmed, stated)):
         _replace_map(stated, texts, found)
-    elif not all(fits(each, weights, labels) for each in outside if each.is_told):
+    elif not (is_complete and stated) and not all(is_confirmed(e) for e in outside if e.is_told):
         # words that were read in part, against the numbers, mark no output wrong
         told = dict.fromkeys(each.line for each in found.connections if each.is_told)
         found.connections[:] = [each for each in found.connections if not each.is_told]
@@ -201,7 +195,6 @@ def _take_map_by_weights(
             Unread(line, texts[line], f"it seems to be of the map: {UNCLEAR}", False, of_map=True)
             for line in told
         ]
-    return bool(stated)
 
 
 def _replace_map(
