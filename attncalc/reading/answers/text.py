@@ -8,6 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import (
     Answer,
