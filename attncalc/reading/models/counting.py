@@ -16,7 +16,7 @@ USUAL_TOKENS = 1024
 MOST_LAYERS = 100_000
 _WIDTHS = {"qwen3": 128, "gemma2": 256}
 """The width of a head, if the config has none; that of others follows from the heads."""
-_STEPS_OF_EXPERTS = ("interleave_moe_layer_step", "decoder_sparse_step")
+_STEPS_OF_EXPERTS = ("interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_interval")
 """The keys of the number of layers from one with experts to the next."""
 _NORMS = {"around": 4, "pre-second": 1}
 """The number of normalizations of a layer by its place; 2 for others, 3 with cross-attention."""
@@ -228,15 +228,19 @@ class _Counting:
 
     def _is_routed(self, family: Family, layer: int) -> bool:
         """Return whether a layer has experts: not in the first ones, and not in those listed."""
-        if "top_k" not in family.settings:
+        if family.settings.get("top_k") is None:
             return False
+        if kinds := self.config.get("mlp_layer_types", None):
+            return bool(kinds[layer] == "sparse")
         every = next(filter(self.config.says, _STEPS_OF_EXPERTS), _STEPS_OF_EXPERTS[0])
         listed = self.config.get("mlp_only_layers", None) or ()
         if (routed := self.config.get("moe_layers", None)) is not None:
             return layer in routed
-        dense = self.config.whole("first_k_dense_replace", 0)
+        first = self.config.whole("first_k_dense_replace", None)
+        first = self.config.whole("moe_layer_start_index", 0) if first is None else first
+        last = self.config.number("moe_layer_end_index", -1)
         is_turn = (layer + 1) % self.config.count(every, 1) == 0
-        return layer >= dense and layer not in listed and is_turn
+        return first <= layer and (last < 0 or layer <= last) and layer not in listed and is_turn
 
     def _layer(self, family: Family, heads: int, kind: "_Kind") -> None:
         biases, n = family.of("biases", self.config), self.n
@@ -333,16 +337,19 @@ class _Counting:
     def _experts(self, family: Family, biases: str, *, is_gated: bool) -> None:
         """Add a router, experts and a shared expert."""
         inner = self._size("moe_intermediate_size", "intermediate_size")
-        keys = "n_routed_experts", "num_local_experts", "num_experts"
-        experts = self._size(*keys), self._size("num_experts_per_tok")
+        keys = "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"
+        experts = self._size(*keys), self._size("num_experts_per_tok", "moe_k")
         fields = family.own.values()
         self._project("router", self.d, experts[0], bias="b_router" in fields)
+        if self.config.says("moe_k"):  # in other families it is no parameter
+            self._vectors("b_choice", width=experts[0])
         own = "123" if "b_13_in_out" in fields else ""
         self._feed_forward("experts.", inner, own, is_gated=is_gated, experts=experts)
-        shared = self.config.get("n_shared_experts", None) or 0
+        several = ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts")
+        shared = next((n for each in several if (n := self.config.count_or_none(each))), 0)
         key = next((each for each in _SHARED if self.config.get(each, 0)), "")
         if shared or key:
-            inner = self._size(key) if key else inner * self._size("n_shared_experts")
+            inner = self._size(key) if key else inner * shared
             self._feed_forward("shared.", inner, biases, is_gated=is_gated)
         if key == _SHARED[0]:
             self._project("shared.gate", self.d, 1)
@@ -463,10 +470,12 @@ class _Counting:
             else self._size("vocab_size")
         )
         usual = self.config.get("model_type") not in _UNTIED
-        if not (head.is_tied and has_words and self.config.is_so("tie_word_embeddings", usual)):
+        is_tied = head.is_tied and has_words and self.config.is_so("tie_word_embeddings", usual)
+        if not is_tied:
             self._add("parameters", "W_out", d, outs)
         if tensors.get("b_out", "").endswith(".bias"):  # others are buffers
-            self._add("parameters", "b_out", outs)
+            both = not is_tied and " " in head.tensors["b_out"]  # that of BERT is kept twice
+            self._add("parameters", "b_out", *[2] * both, outs)
         self._step("out", (rows, d, outs), (rows, outs))
 
     def _pooling(self) -> None:

@@ -22,6 +22,7 @@ from attncalc.reading.models.family import (
     ACTIVATIONS,
     CLASSES,
     MASKED,
+    NEXT,
     POOLED,
     SPAN,
     Family,
@@ -148,7 +149,7 @@ _GPT_HEADS = {
 _LLAMA = _like(
     _DECODER,
     "Llama",
-    "llama",
+    "llama internlm3 iquestcoder",
     **_said(eps="rms_norm_eps"),
     positions="rope",
     rope_base=a_base,
@@ -370,6 +371,7 @@ _BERT = _like(
         "add_cross_attention": (False,),
     },
 )
+_WITHOUT_NORM = {name: place for name, place in _BERT.begins.items() if not name.endswith("_E")}
 _WITHOUT_TYPES = {name: place for name, place in _BERT.begins.items() if name != "W_type"}
 
 
@@ -450,6 +452,37 @@ def _albert_layer(config: Config, layer: int) -> tuple[int, int]:
     return turn * config.count("num_hidden_groups", 1) // config.count("num_hidden_layers"), inner
 
 
+_MODERNBERT = _like(
+    _PRE,
+    "ModernBERT",
+    "modernbert",
+    is_gated=True,
+    biases=_BIASED,
+    **_said("num_attention_heads", "norm_eps", "hidden_activation"),
+    positions="rope",
+    rope_pairing="halves",
+    norm=lambda config, layer: "pre" if layer else "pre-second",
+    **_of_kinds(_is_local, "local_rope_theta", "global_rope_theta", 160_000, 10_000),
+    reach=lambda config, layer: (
+        config.count("local_attention", 128) // 2 if _is_local(config, layer) else None
+    ),
+    tokens="embeddings.tok_embeddings.weight",
+    begins=_at(_NORM, E="embeddings.norm"),
+    optional=dict.fromkeys(("beta_E", "beta_out"), "norm_bias"),
+    usual={"norm_bias": False, "classifier_bias": False},
+    ends=_at(_NORM, out="final_norm"),
+    own={
+        **_normed({"1": "attn_norm", "2": "mlp_norm"}),
+        **_linear({"O": "attn.Wo", "13": "mlp.Wi", "2": "mlp.Wo"}),
+    },
+    outputs={
+        "ForMaskedLM": _MODERN_HEAD,
+        "ForSequenceClassification": _with_hidden(_POOLING, reads="first"),
+        "ForTokenClassification": _with_hidden("all"),
+        "ForQuestionAnswering": _with_hidden("all", labels=SPAN),
+        "ForMultipleChoice": _with_hidden(_POOLING, reads="first", labels=("this choice",)),
+    },
+)
 _MASKED_ENCODERS = (
     _like(
         _BERT,
@@ -471,35 +504,25 @@ _MASKED_ENCODERS = (
             AlbertModel=_pooled("{}pooler"),
         ),
     ),
+    _MODERNBERT,
     _like(
-        _PRE,
-        "ModernBERT",
-        "modernbert",
-        is_gated=True,
-        biases=_BIASED,
-        **_said("num_attention_heads", "norm_eps", "hidden_activation"),
-        positions="rope",
-        rope_pairing="halves",
-        norm=lambda config, layer: "pre" if layer else "pre-second",
-        **_of_kinds(_is_local, "local_rope_theta", "global_rope_theta", 160_000, 10_000),
-        reach=lambda config, layer: (
-            config.count("local_attention", 128) // 2 if _is_local(config, layer) else None
-        ),
-        tokens="embeddings.tok_embeddings.weight",
-        begins=_at(_NORM, E="embeddings.norm"),
-        optional=dict.fromkeys(("beta_E", "beta_out"), "norm_bias"),
-        usual={"norm_bias": False, "classifier_bias": False},
-        ends=_at(_NORM, out="final_norm"),
-        own={
-            **_normed({"1": "attn_norm", "2": "mlp_norm"}),
-            **_linear({"O": "attn.Wo", "13": "mlp.Wi", "2": "mlp.Wo"}),
-        },
+        _MODERNBERT,
+        "ModernBERT decoder",
+        "modernbert-decoder",
+        block="decoder",
+        causal=True,
+        reach=None,
+        window=a_window,
         outputs={
-            "ForMaskedLM": _MODERN_HEAD,
-            "ForSequenceClassification": _with_hidden(_POOLING, reads="first"),
-            "ForTokenClassification": _with_hidden("all"),
-            "ForQuestionAnswering": _with_hidden("all", labels=SPAN),
-            "ForMultipleChoice": _with_hidden(_POOLING, reads="first", labels=("this choice",)),
+            "ForCausalLM": replace(
+                _MODERN_HEAD,
+                gives=NEXT,
+                reads="last",
+                tensors={
+                    field: name.replace("head.", "lm_head.")
+                    for field, name in _MODERN_HEAD.tensors.items()
+                },
+            )
         },
     ),
     _like(
@@ -760,6 +783,16 @@ _OF_OUTPUTS = {
 _OLMO_2 = _like_llama(
     "OLMo 2", "olmo2", norm="output", qk_norm="rms-all", own=_OF_OUTPUTS, own_gains="each"
 )
+_EXAONE_4 = _like_llama(
+    "EXAONE 4",
+    "exaone4",
+    biases="",
+    norm="output",
+    qk_norm="rms",
+    window=if_given("sliding_window", _WINDOW_BUT_IN_EVERY_4),
+    positions=if_given("sliding_window", _rope_where(_WINDOW_BUT_IN_EVERY_4), "rope"),
+    own=_OF_OUTPUTS,
+)
 _SINCE_LLAMA = (
     _like_llama(
         "OLMo",
@@ -773,15 +806,20 @@ _SINCE_LLAMA = (
     ),
     _OLMO_2,
     _like(_OLMO_2, "OLMo 3", "olmo3", window=_WINDOW_BUT_IN_EVERY_4, usual={}),
+    _EXAONE_4,
     _like_llama(
-        "EXAONE 4",
-        "exaone4",
-        biases="",
-        norm="output",
-        qk_norm="rms",
-        window=if_given("sliding_window", _WINDOW_BUT_IN_EVERY_4),
-        positions=if_given("sliding_window", _rope_where(_WINDOW_BUT_IN_EVERY_4), "rope"),
-        own=_OF_OUTPUTS,
+        "EXAONE",
+        "exaone",
+        layers=("h.{}.",),
+        count=a_count("num_layers", "num_hidden_layers"),
+        eps=if_given(
+            "layer_norm_epsilon", a_number("layer_norm_epsilon"), a_number("rms_norm_eps")
+        ),
+        activation=an_activation("activation_function", "hidden_act"),
+        tokens="wte.weight",
+        ends={"gamma_out": "ln_f.weight"},
+        own=_linear({"1": "c_fc_0", "3": "c_fc_1"}),
+        weights_layout=OUT_IN,
     ),
     _like_llama(
         "Nemotron",
@@ -826,6 +864,7 @@ _SINCE_LLAMA = (
         eps=a_number("layer_norm_epsilon", 1e-5),
         scale=a_number_or_none("attn_config.softmax_scale"),
         equations=clipped("attn_config.clip_qkv"),
+        longest="max_seq_len",
         tokens="wte.weight",
         ends={"gamma_out": "norm_f.weight"},
         outputs=_GPT_HEADS,
@@ -917,7 +956,7 @@ _ROUTED_BY_GROUPS = {
 }
 _DEEPSEEK_V3 = _like_llama(
     "DeepSeek-V3",
-    "deepseek_v3",
+    "deepseek_v3 glm4_moe_lite sarvam_mla",
     biases=_biased("", attention_bias="O", mlp_bias="123"),
     **_ROUTED_BY_GROUPS,
     rope_dims=a_count("qk_rope_head_dim"),
@@ -927,6 +966,23 @@ _DEEPSEEK_V3 = _like_llama(
     asks={"moe_layer_freq": (1,)},
     own=_LATENT,
     key_heads=None,
+)
+_QWEN3_MOE = _like_llama(
+    "Qwen3-MoE",
+    "qwen3_moe qwen3_omni_moe_text mellum",
+    **_QWEN_ROUTED,
+    qk_norm="rms",
+    window=a_window,
+    own=_EXPERTS,
+)
+_GLM_4_MOE = _like_llama(
+    "GLM-4 MoE",
+    "glm4_moe",
+    biases=_biased("", attention_bias="QKV"),
+    **_ROUTED_BY_GROUPS,
+    qk_norm=if_so("use_qk_norm", "rms"),
+    rope_dims=a_share(0.5),
+    own=_CHOSEN,
 )
 _WITH_EXPERTS = (
     _like(
@@ -938,15 +994,9 @@ _WITH_EXPERTS = (
         router=None,
     ),
     _DEEPSEEK_V3,
-    _like_llama(
-        "GLM-4 MoE",
-        "glm4_moe",
-        biases=_biased("", attention_bias="QKV"),
-        **_ROUTED_BY_GROUPS,
-        qk_norm=if_so("use_qk_norm", "rms"),
-        rope_dims=a_share(0.5),
-        own=_CHOSEN,
-    ),
+    _like(_DEEPSEEK_V3, "Youtu", "youtu", top_k=None),
+    _GLM_4_MOE,
+    _like(_GLM_4_MOE, "Solar Open", "solar_open", qk_norm=None, rope_dims=a_share(), usual={}),
     _like_llama(
         "dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window, own=_CHOSEN
     ),
@@ -964,6 +1014,17 @@ _WITH_EXPERTS = (
     _like_llama(
         "Mixtral", "mixtral", biases="", **_ROUTED, window=a_window, own=_MIXTRAL, usual={}
     ),
+    _like(
+        _EXAONE_4,
+        "EXAONE MoE",
+        "exaone_moe",
+        **_ROUTED_BY_GROUPS,
+        norm="pre",
+        own={"mlp.e_score_correction_bias": "b_choice", **_CHOSEN},
+    ),
+    _like(
+        _OLMO_2, "FlexOlmo", "flex_olmo", **_QWEN_ROUTED, own={**_EXPERTS, **_OF_OUTPUTS}, usual={}
+    ),
     _like_llama(
         "Qwen2-MoE",
         "qwen2_moe",
@@ -972,8 +1033,16 @@ _WITH_EXPERTS = (
         window=a_window,
         own=_EXPERTS,
     ),
+    _QWEN3_MOE,
+    _like(_QWEN3_MOE, "Qwen3-VL-MoE", "qwen3_vl_moe_text", router_norm=True),
     _like_llama(
-        "Qwen3-MoE", "qwen3_moe", **_QWEN_ROUTED, qk_norm="rms", window=a_window, own=_EXPERTS
+        "ERNIE 4.5 MoE",
+        "ernie4_5_moe",
+        biases=_biased("", use_bias="QKVO123"),
+        top_k=a_count("moe_k"),
+        rope_pairing="interleaved",
+        own={"moe_statics.e_score_correction_bias": "b_choice", **_EXPERTS},
+        usual={},
     ),
     _like_llama(
         "OLMoE",
@@ -1017,11 +1086,7 @@ _WITH_EXPERTS = (
         outputs={"ForCausalLM": _OF_WORDS},
         own={
             "feed_forward.router.weight": "W_router",
-            "experts.gate_up_proj": "W_13_halves",
-            "experts.down_proj": "W_2_in_out",
-            "shared_expert.gate_proj.weight": "W_s1",
-            "shared_expert.up_proj.weight": "W_s3",
-            "shared_expert.down_proj.weight": "W_s2",
+            **{name.replace("mlp.", "", 1): field for name, field in _EXPERTS.items()},
         },
         own_gains="none",
         usual={"n_shared_experts": 1},
@@ -1043,6 +1108,20 @@ _WITH_EXPERTS = (
             **_EXPERTS,
         },
     ),
+)
+_PHI = _like_llama(
+    "Phi",
+    "phi",
+    biases="QKVO123",
+    normalization="layer",
+    parallel="shared",
+    eps=a_number("layer_norm_eps"),
+    rope_dims=a_share(0.5),
+    qk_norm=if_so("qk_layernorm", "layer"),
+    outputs={**_LLAMA_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
+    own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
+    is_gated=False,
+    ends=_at(_NORM, out="final_layernorm"),
 )
 _PARALLEL = (
     _like_llama(
@@ -1086,19 +1165,15 @@ _PARALLEL = (
             "QKV",
         ),
     ),
-    _like_llama(
-        "Phi",
-        "phi",
-        biases="QKVO123",
-        normalization="layer",
-        parallel="shared",
-        eps=a_number("layer_norm_eps"),
-        rope_dims=a_share(0.5),
-        qk_norm=if_so("qk_layernorm", "layer"),
-        outputs={**_LLAMA_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
-        own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
-        is_gated=False,
-        ends=_at(_NORM, out="final_layernorm"),
+    _PHI,
+    _like(
+        _PHI,
+        "Persimmon",
+        "persimmon",
+        parallel=None,
+        outputs=_LLAMA_HEADS,
+        fused=_all_three_of("num_attention_heads"),
+        usual={},
     ),
     _like_cohere("Cohere", "cohere", qk_norm=if_so("use_qk_norm", "layer"), usual={}),
     _like_cohere(
@@ -1230,8 +1305,72 @@ _GEMMA_2 = _like(
     outputs=_CAPPED_HEADS,
 )
 _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
+_ARCEE = _like_llama(
+    "Arcee",
+    "arcee",
+    biases=_biased("", attention_bias="QKVO", mlp_bias="12"),
+    own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
+    is_gated=False,
+)
+_OPT = _like(
+    _DECODER,
+    "OPT",
+    "opt",
+    layers=("decoder.layers.{}.",),
+    biases=_biased("", enable_bias="QKVO12"),
+    eps=_TORCH_EPS,
+    heads=a_count("num_attention_heads"),
+    activation=an_activation("activation_function"),
+    norm=if_so("do_layer_norm_before", "pre", "post", default=True),
+    optional=dict.fromkeys(("gamma_out", "beta_out"), "do_layer_norm_before"),
+    usual={"enable_bias": True},
+    widens="decoder.project_in",
+    tokens="decoder.embed_tokens.weight",
+    begins={"P": "decoder.embed_positions.weight"},
+    places="P",
+    offset=2,
+    ends=_at(_NORM, out="decoder.final_layer_norm"),
+    outputs={
+        "ForCausalLM": replace(_OF_WORDS, behind=("{}decoder.project_out.weight",)),
+        "ForSequenceClassification": _classes("score"),
+    },
+    asks={"layer_norm_elementwise_affine": (True,), "_remove_final_layer_norm": (False,)},
+)
+_ROBERTA = _like(
+    _BERT,
+    "RoBERTa",
+    "roberta xlm-roberta camembert data2vec-text",
+    offset=None,
+    pads="pad_token_id",
+    outputs=_of_encoder(
+        _OF_LM_HEAD,
+        _of_first_dense("tanh"),
+        **dict.fromkeys(
+            (
+                "RobertaModel",
+                "CamembertModel",
+                "Data2VecTextModel",
+                "RobertaXLModel",
+                "PreLayerNormModel",
+            ),
+            _OF_POOLER,
+        ),
+    ),
+)
 FAMILIES = (
     _GPT2,
+    _like(
+        _GPT2,
+        "GPT",
+        "openai-gpt",
+        norm="post",
+        scale=None,
+        activation=one_of({**ACTIVATIONS, "gelu": "gelu-tanh"}, "afn"),
+        tokens="tokens_embed.weight",
+        begins={"P": "positions_embed.weight"},
+        ends={},
+        asks={},
+    ),
     _LLAMA,
     _like_llama("Mistral", "mistral ministral", biases="", window=a_window),
     _like_llama("Ministral 3", "ministral3", biases="", window=a_window, equations=tuned_if_long),
@@ -1295,12 +1434,14 @@ FAMILIES = (
         "seed_oss",
         biases=_biased("", attention_bias="QKV", attention_out_bias="O", mlp_bias="123"),
     ),
-    _like_llama(
-        "Arcee",
-        "arcee",
-        biases=_biased("", attention_bias="QKVO", mlp_bias="12"),
-        own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
-        is_gated=False,
+    _ARCEE,
+    _like(
+        _ARCEE,
+        "Jais 2",
+        "jais2",
+        normalization="layer",
+        eps=a_number("layer_norm_eps"),
+        ends=_at(_NORM, out="norm"),
     ),
     _like_llama(
         "Helium",
@@ -1311,6 +1452,22 @@ FAMILIES = (
     _like_llama("CWM", "cwm", biases="", window=a_window),
     _like_llama("Phi-3", "phi3", biases="", window=a_window, rope_dims=a_share()),
     _GRANITE,
+    _like(
+        _GRANITE,
+        "HyperCLOVA X",
+        "hyperclovax",
+        norm=if_so("use_post_norm", "around", "pre", default=True),
+        outputs={
+            "ForCausalLM": replace(
+                _OF_WORDS, shrinks=lambda config, layer: float(config.number("logits_scaling", 1.0))
+            )
+        },
+        own={
+            "post_norm1.weight": "gamma_2",
+            "post_attention_layernorm.weight": "gamma_3",
+            "post_norm2.weight": "gamma_4",
+        },
+    ),
     _like_llama(
         "StableLM",
         "stablelm",
@@ -1362,29 +1519,23 @@ FAMILIES = (
         rope_pairing="interleaved",
         usual={},
     ),
+    _OPT,
     _like(
-        _DECODER,
-        "OPT",
-        "opt",
-        layers=("decoder.layers.{}.",),
-        biases=_biased("", enable_bias="QKVO12"),
-        eps=_TORCH_EPS,
-        heads=a_count("num_attention_heads"),
-        activation=an_activation("activation_function"),
-        norm=if_so("do_layer_norm_before", "pre", "post", default=True),
-        optional=dict.fromkeys(("gamma_out", "beta_out"), "do_layer_norm_before"),
-        usual={"enable_bias": True},
-        widens="decoder.project_in",
-        tokens="decoder.embed_tokens.weight",
-        begins={"P": "decoder.embed_positions.weight"},
-        places="P",
-        offset=2,
-        ends=_at(_NORM, out="decoder.final_layer_norm"),
-        outputs={
-            "ForCausalLM": replace(_OF_WORDS, behind=("{}decoder.project_out.weight",)),
-            "ForSequenceClassification": _classes("score"),
-        },
-        asks={"layer_norm_elementwise_affine": (True,), "_remove_final_layer_norm": (False,)},
+        _OPT,
+        "BioGPT",
+        "biogpt",
+        biases="QKVO12",
+        layers=("layers.{}.",),
+        activation=_HIDDEN_ACT,
+        factor=if_so("scale_embedding", root_of_width("hidden_size"), 1.0, default=True),
+        norm="pre",
+        optional={},
+        widens="",
+        tokens="embed_tokens.weight",
+        begins={"P": "embed_positions.weight"},
+        ends=_at(_NORM, out="layer_norm"),
+        outputs={"ForCausalLM": Head({"W_out": "output_projection.weight"}, is_tied=True)},
+        asks={},
     ),
     _like(
         _GPT2,
@@ -1413,13 +1564,37 @@ FAMILIES = (
     _BERT,
     _like(
         _BERT,
-        "RoBERTa",
-        "roberta xlm-roberta camembert",
-        offset=None,
-        pads="pad_token_id",
-        outputs=_of_encoder(
-            _OF_LM_HEAD, _of_first_dense("tanh"), RobertaModel=_OF_POOLER, CamembertModel=_OF_POOLER
-        ),
+        "ERNIE",
+        "ernie",
+        outputs={**_BERT.outputs, "ErnieModel": _OF_POOLER},
+        asks={**_BERT.asks, "use_task_id": (False,)},
+    ),
+    _like(
+        _BERT,
+        "Megatron-BERT",
+        "megatron-bert",
+        norm="pre",
+        begins=_WITHOUT_NORM,
+        own=_normed({"1": "attention.ln", "2": "ln"}),
+        ends=_at(_NORM, out="encoder.ln"),
+    ),
+    _ROBERTA,
+    _like(
+        _ROBERTA,
+        "XLM-R XL",
+        "xlm-roberta-xl",
+        norm="pre",
+        begins=_WITHOUT_NORM,
+        own=_normed({"1": "self_attn_layer_norm", "2": "LayerNorm"}),
+        ends=_at(_NORM, out="encoder.LayerNorm"),
+    ),
+    _like(
+        _ROBERTA,
+        "RoBERTa, pre-norm",
+        "roberta-prelayernorm",
+        norm="pre",
+        own=_normed({"1": "attention.LayerNorm", "2": "intermediate.LayerNorm"}),
+        ends=_at(_NORM, out="LayerNorm"),
     ),
     _like(
         _BERT,
@@ -1492,6 +1667,9 @@ FAMILIES = (
     _like_bart("BART", "bart", _of_words, norm="post"),
     _like_bart("mBART", "mbart", _of_words),
     _like_bart("Pegasus", "pegasus", _of_sinusoids),
+    _like_bart("Blenderbot", "blenderbot", _of_sinusoids),
+    _like_bart("MVP", "mvp", _of_words, norm="post", asks={"use_prompt": (False,)}),
+    _like_bart("PLBart", "plbart", _of_words, norm="post"),
     replace(
         _like_bart(
             "Whisper",

@@ -113,6 +113,7 @@ class Family:
     ends: the tensors after the layers, by field; the first existing name counts.
     outputs: its possible heads, by the end of the architecture's name.
     places: the field of `begins` with a row for each position; the first ones are used.
+    longest: the key of the largest number of tokens, if transformers reads no more of them.
     offset: the number of rows of positions before that of the first token; None for those up to
         the id of padding.
     factor: the factor of embeddings.
@@ -158,6 +159,7 @@ class Family:
     ends: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, Head] = field(default_factory=dict)
     places: str = ""
+    longest: str = ""
     offset: int | None = 0
     factor: Any = None
     has_plain_end: bool = False

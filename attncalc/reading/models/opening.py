@@ -145,6 +145,8 @@ class Model:
                 "its own in this model: leave it out"
             )
         self.tokens = len(ids)
+        if self.family.longest:
+            self._check_tokens(len(ids), self.config.count(self.family.longest), place)
         X = self._embedded(ids, place)
         if (factor := self.family.of("factor", self.config)) is not None:
             X = X * factor
@@ -563,8 +565,8 @@ class Model:
         """The largest number of tokens for which it has positions; None for any number."""
         name = self.root + self.family.begins.get(self.family.places, "")
         if not self.family.places or name not in self.weights:
-            if self.family.has_sinusoids:
-                return int(self.config.count("max_position_embeddings"))
+            if self.family.longest or self.family.has_sinusoids:
+                return int(self.config.count(self.family.longest or "max_position_embeddings"))
             most = longest(self.config)
             return None if most is None or self.tokens > most else most
         return int(self.weights.shape(name)[0]) - self._offset
@@ -610,13 +612,15 @@ class Model:
             array = self._tensor(self.root + own) if is_stored else self._sinusoids()
             if name == self.family.places:
                 array = array[self._offset :]
-                if tokens > len(array):
-                    raise InputError(
-                        f"{place}: {tokens:,} tokens, where this model has {len(array):,} places"
-                    )
+                self._check_tokens(tokens, len(array), place)
                 array = array[:tokens]
             made[name] = _owned(array)
         return made
+
+    @staticmethod
+    def _check_tokens(tokens: int, most: int, place: str) -> None:
+        if tokens > most:
+            raise InputError(f"{place}: {tokens:,} tokens, where this model has {most:,} places")
 
     def _sinusoids(self) -> Matrix:
         """Return sinusoids for all positions: in each row the sines, and then the cosines."""
@@ -628,7 +632,7 @@ class Model:
 
     def _gained(self, name: str, array: Any) -> Any:
         """Return a gain as used: some families store its difference from 1, or heads in rows."""
-        if name.startswith("gamma"):
+        if name.startswith(("gamma", "b_choice")):
             array = array.reshape(-1)
         if self.family.gain_above and name.startswith("gamma"):
             return array + array.dtype.type(self.family.gain_above)
