@@ -40,6 +40,7 @@ from attncalc.reading.models.family import (
     one_of,
     one_over_root,
     root_of_width,
+    where,
 )
 from attncalc.reading.models.folder import MISSING, Config
 from attncalc.reading.models.names import LINEAR, OUT_IN, fields_by_end
@@ -385,11 +386,6 @@ def _has_rope(config: Config, layer: int) -> bool:
     return bool(kinds[layer])
 
 
-def _rope_where(is_turned: Said) -> Said:
-    """Return a reader of positions: rope in the layers for which something holds."""
-    return lambda config, layer: "rope" if is_turned(config, layer) else "none"
-
-
 def _is_local(config: Config, layer: int) -> bool:
     """Return whether a layer of ModernBERT is local: in old configs, all but every third."""
     kinds = config.get("layer_types", None)
@@ -398,9 +394,19 @@ def _is_local(config: Config, layer: int) -> bool:
     return layer % int(config.count("global_attn_every_n_layers", 3)) != 0
 
 
-def _is_both_ways(config: Config) -> bool:
+def _is_both_ways(config: Config, layer: int) -> bool:
     """Return whether queries of Gemma 3 also attend to later keys."""
     return bool(config.get("use_bidirectional_attention", None))
+
+
+def _half_of(key: str, default: Any = MISSING) -> Said:
+    """Return a reader of half of a width: how far a query attends to both sides."""
+    return lambda config, layer: config.count(key, default) // 2
+
+
+def _factor(key: str, default: Any = MISSING) -> Said:
+    """Return a reader of a factor."""
+    return lambda config, layer: float(config.number(key, default))
 
 
 def _of_kinds(is_local: Said, local: str, other: str, *usual: int) -> dict[str, Said]:
@@ -418,12 +424,15 @@ def _of_kinds(is_local: Said, local: str, other: str, *usual: int) -> dict[str, 
     return {"rope_base": base, "rope_scaling": scaling}
 
 
-_MODERN_HEAD = replace(
-    _masked(
-        "", "head.dense", "head.norm", "decoder", activation=an_activation("classifier_activation")
-    ),
-    optional={"b_pre": "classifier_bias", "beta_pre": "norm_bias", "b_out": "decoder_bias"},
-)
+def _modern_head(hidden: str) -> Head:
+    """Return the head of ModernBERT for masked words."""
+    activation = an_activation("classifier_activation")
+    made = _masked("", f"{hidden}.dense", f"{hidden}.norm", "decoder", activation=activation)
+    keys = {"b_pre": "classifier_bias", "beta_pre": "norm_bias", "b_out": "decoder_bias"}
+    return replace(made, optional=keys)
+
+
+_MODERN_HEAD = _modern_head("head")
 
 
 def _with_hidden(read: Any, **own: Any) -> Head:
@@ -461,11 +470,9 @@ _MODERNBERT = _like(
     **_said("num_attention_heads", "norm_eps", "hidden_activation"),
     positions="rope",
     rope_pairing="halves",
-    norm=lambda config, layer: "pre" if layer else "pre-second",
+    norm=where(lambda config, layer: layer, "pre", "pre-second"),
     **_of_kinds(_is_local, "local_rope_theta", "global_rope_theta", 160_000, 10_000),
-    reach=lambda config, layer: (
-        config.count("local_attention", 128) // 2 if _is_local(config, layer) else None
-    ),
+    reach=where(_is_local, _half_of("local_attention", 128)),
     tokens="embeddings.tok_embeddings.weight",
     begins=_at(_NORM, E="embeddings.norm"),
     optional=dict.fromkeys(("beta_E", "beta_out"), "norm_bias"),
@@ -515,13 +522,9 @@ _MASKED_ENCODERS = (
         window=a_window,
         outputs={
             "ForCausalLM": replace(
-                _MODERN_HEAD,
+                _modern_head("lm_head"),
                 gives=NEXT,
                 reads="last",
-                tensors={
-                    field: name.replace("head.", "lm_head.")
-                    for field, name in _MODERN_HEAD.tensors.items()
-                },
             )
         },
     ),
@@ -736,9 +739,9 @@ _GPT_J = _like(
 )
 
 
-def _all_three_of(key: str) -> Said:
+def _all_three_of(*keys: str) -> Said:
     """Return a reader of how one array holds Q, K and V: those of each head together."""
-    return lambda config, layer: (config.count(key), "QKV")
+    return lambda config, layer: (a_count(*keys)(config, layer), "QKV")
 
 
 def _falcon_parallel(config: Config, layer: int) -> str:
@@ -756,6 +759,13 @@ _FALCON_KEY_HEADS = if_so(
     lambda config, layer: config.count_or_none("num_kv_heads"),
     _ONE_KEY_HEAD,
 )
+
+
+def _falcon_blocks(config: Config, layer: int) -> tuple[int, str]:
+    """Return how one array holds Q, K and V: those of each key head together."""
+    return _FALCON_KEY_HEADS(config, 0) or config.count("num_attention_heads"), "QKV"
+
+
 _WINDOW_BUT_IN_EVERY_4 = a_window_but_in_every(4)
 
 
@@ -768,11 +778,7 @@ _like_cohere = partial(
         eps=a_number("layer_norm_eps"),
         rope_pairing="interleaved",
         parallel="shared",
-        outputs={
-            "ForCausalLM": replace(
-                _OF_WORDS, shrinks=lambda config, layer: float(config.number("logit_scale", 0.0625))
-            )
-        },
+        outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logit_scale", 0.0625))},
         own_gains="each",
     ),
 )
@@ -790,7 +796,7 @@ _EXAONE_4 = _like_llama(
     norm="output",
     qk_norm="rms",
     window=if_given("sliding_window", _WINDOW_BUT_IN_EVERY_4),
-    positions=if_given("sliding_window", _rope_where(_WINDOW_BUT_IN_EVERY_4), "rope"),
+    positions=if_given("sliding_window", where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"), "rope"),
     own=_OF_OUTPUTS,
 )
 _SINCE_LLAMA = (
@@ -849,7 +855,7 @@ _SINCE_LLAMA = (
         outputs=_GPT_HEADS,
         asks={"apply_residual_connection_post_layernorm": (False,)},
         own=DENSE,
-        fused=lambda config, layer: (a_count("n_head", "num_attention_heads")(config, 0), "QKV"),
+        fused=_all_three_of("n_head", "num_attention_heads"),
     ),
     _like(
         _DECODER,
@@ -944,7 +950,7 @@ _GRANITE = _like_llama(
             _OF_WORDS, shrinks=lambda config, layer: 1 / float(config.number("logits_scaling", 1.0))
         )
     },
-    factor=lambda config, layer: float(config.number("embedding_multiplier")),
+    factor=_factor("embedding_multiplier"),
 )
 _ROUTED_BY_GROUPS = {
     **_ROUTED,
@@ -1078,10 +1084,8 @@ _WITH_EXPERTS = (
         router_scales="inputs",
         router_norm=False,
         rope_pairing="interleaved",
-        positions=_rope_where(_has_rope),
-        qk_norm=lambda config, layer: (
-            "rms" if _has_rope(config, layer) and config.is_so("use_qk_norm", True) else None
-        ),
+        positions=where(_has_rope, "rope", "none"),
+        qk_norm=where(_has_rope, if_so("use_qk_norm", "rms", default=True)),
         equations=tuned_or_chunked(_has_rope),
         outputs={"ForCausalLM": _OF_WORDS},
         own={
@@ -1160,10 +1164,7 @@ _PARALLEL = (
         own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
         is_gated=False,
         key_heads=_FALCON_KEY_HEADS,
-        fused=lambda config, layer: (
-            _FALCON_KEY_HEADS(config, 0) or config.count("num_attention_heads"),
-            "QKV",
-        ),
+        fused=_falcon_blocks,
     ),
     _PHI,
     _like(
@@ -1180,7 +1181,7 @@ _PARALLEL = (
         "Cohere 2",
         "cohere2",
         window=_WINDOW_BUT_IN_EVERY_4,
-        positions=_rope_where(_WINDOW_BUT_IN_EVERY_4),
+        positions=where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"),
     ),
 )
 
@@ -1217,6 +1218,10 @@ _WAV2VEC = _like(
     remarks=("the convolutions of audio (feature_extractor) are not computed",),
 )
 _OF_LM_PREDICTIONS = _masked("lm_predictions.lm_head.", "dense", "LayerNorm", "decoder", "bias")
+_OF_EITHER_VERSION = {
+    name: f"{names} {_OF_LM_PREDICTIONS.tensors[name]}"
+    for name, names in _OF_MASKED.tensors.items()
+}
 _OF_DEBERTA = _hidden_classes("pooler.dense", activation=an_activation("pooler_hidden_act"))
 _DEBERTA_V3 = _like(
     _BERT,
@@ -1235,13 +1240,7 @@ _DEBERTA_V3 = _like(
         **_at(("gain", "bias"), rel="encoder.LayerNorm"),
     },
     outputs={
-        "ForMaskedLM": replace(
-            _OF_MASKED,
-            tensors={
-                name: f"{names} {_OF_LM_PREDICTIONS.tensors[name]}"
-                for name, names in _OF_MASKED.tensors.items()
-            },
-        ),
+        "ForMaskedLM": replace(_OF_MASKED, tensors=_OF_EITHER_VERSION),
         "ForSequenceClassification": _OF_DEBERTA,
         "ForMultipleChoice": replace(_OF_DEBERTA, labels=("this choice",)),
         **_OF_TOKENS,
@@ -1397,15 +1396,9 @@ FAMILIES = (
         norm="around",
         qk_norm="rms",
         scale=one_over_root("query_pre_attn_scalar"),
-        causal=lambda config, layer: not _is_both_ways(config),
-        window=lambda config, layer: (
-            None if _is_both_ways(config) else _WINDOW_BUT_IN_EVERY_6(config, layer)
-        ),
-        reach=lambda config, layer: (
-            config.count("sliding_window") // 2
-            if _is_both_ways(config) and _WINDOW_BUT_IN_EVERY_6(config, layer)
-            else None
-        ),
+        causal=where(_is_both_ways, False, True),
+        window=where(_is_both_ways, None, _WINDOW_BUT_IN_EVERY_6),
+        reach=where(_is_both_ways, where(_WINDOW_BUT_IN_EVERY_6, _half_of("sliding_window"))),
         **_of_kinds(_WINDOW_BUT_IN_EVERY_6, "rope_local_base_freq", "rope_theta"),
         usual={  # of 4 billion parameters and more, whose configs omit them
             "num_attention_heads": 8,
@@ -1426,7 +1419,7 @@ FAMILIES = (
         "smollm3",
         biases=_BIASED,
         window=a_window,
-        positions=_rope_where(_has_rope),
+        positions=where(_has_rope, "rope", "none"),
         usual={},
     ),
     _like_llama(
@@ -1457,11 +1450,7 @@ FAMILIES = (
         "HyperCLOVA X",
         "hyperclovax",
         norm=if_so("use_post_norm", "around", "pre", default=True),
-        outputs={
-            "ForCausalLM": replace(
-                _OF_WORDS, shrinks=lambda config, layer: float(config.number("logits_scaling", 1.0))
-            )
-        },
+        outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logits_scaling", 1.0))},
         own={
             "post_norm1.weight": "gamma_2",
             "post_attention_layernorm.weight": "gamma_3",

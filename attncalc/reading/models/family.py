@@ -258,18 +258,19 @@ def _first(config: Config, keys: Sequence[str]) -> str:
     return next((key for key in keys[:-1] if config.get(key, None) is not None), keys[-1])
 
 
+def where(is_there: Callable[[Config, int], Any], yes: Any, no: Any = None) -> Said:
+    """Return a reader of one of two values, by what holds for a config and a layer."""
+    return lambda config, layer: value_of(yes if is_there(config, layer) else no, config, layer)
+
+
 def if_so(key: str, yes: Any, no: Any = None, *, default: bool = False) -> Said:
     """Return a reader of one of two values, by a key that is true or false."""
-    return lambda config, layer: value_of(yes if config.is_so(key, default) else no, config, layer)
+    return where(lambda config, layer: config.is_so(key, default), yes, no)
 
 
 def if_given(key: str, yes: Any, no: Any = None) -> Said:
     """Return a reader of one of two values: the first if a key has a value other than null."""
-
-    def says(config: Config, layer: int) -> Any:
-        return value_of(no if config.get(key, None) is None else yes, config, layer)
-
-    return says
+    return where(lambda config, layer: config.get(key, None) is not None, yes, no)
 
 
 def a_count(*keys: str, default: Any = MISSING) -> Said:
