@@ -2,10 +2,10 @@
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +48,8 @@ Fields = dict[str, Any]
 SINGLE_LABEL = "single_label_classification"
 MOST_SINUSOIDS = 10**8
 """The largest number of sines and cosines of all positions."""
-_OF_ROUTERS = (
-    *("top_k", "router", "router_scales", "router_norm", "router_scale"),
-    *("router_groups", "top_groups"),
-)
+_OF_ROUTERS = (*("top_k", "router", "router_scales", "router_norm", "router_scale"),
+    *("router_groups", "top_groups"))  # fmt: skip
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalization in old files from TensorFlow."""
 _WHOLE = ("F32", "F64", "U8", "I64")
@@ -195,8 +193,7 @@ class Model:
 
         Raises InputError if it has not the input size of the model.
         """
-        while image.ndim > 3 and len(image) == 1:
-            image = image[0]
+        image = _alone(image, 3)
         size, patch = (self._sides(key) for key in ("image_size", "patch_size"))
         wanted = (self.config.count("num_channels"), *size)
         if image.shape != wanted:
@@ -242,8 +239,7 @@ class Model:
         frames: of shape (bands, frames), as the feature extractor returns it.
         padded: whether each frame is padding, for a model with a convolution as positions.
         """
-        while frames.ndim > 2 and len(frames) == 1:
-            frames = frames[0]
+        frames = _alone(frames, 2)
         if self.family.widens:
             return self._begin_features(frames, place, padded)
         begun = self._beginnings(0, place)
@@ -278,10 +274,7 @@ class Model:
         parts = (("parametrizations.weight.original0", "weight_g"),
                  ("parametrizations.weight.original1", "weight_v"))  # fmt: skip
         weights = weighted(
-            *(
-                self._tensor(start + (new if self._stored(start + new) else old))
-                for new, old in parts
-            )
+            *(self._tensor(self._one_of([start + new]) or start + old) for new, old in parts)
         )
         P = convolved(X.array, weights, self._tensor(f"{start}bias"), step)[: len(X.array)]
         self._notes.append(f"P is a convolution of X over {weights.shape[2]} frames, then GELU")
@@ -315,21 +308,21 @@ class Model:
             if not self._is_read(name)
         ]
         settings = self._settings(number)
-        sides = {side: [n for n in names if own in n] for side, own in self.family.sides.items()}
-        in_sides = {name for side in sides.values() for name in side}
-        fields = self._read([n for n in names if n not in in_sides], settings, faults)
+        own = self.family.sides
+        sides = {"": [name for name in names if not any(each in name for each in own.values())]}
+        sides |= {side: [name for name in names if each in name] for side, each in own.items()}
+        parts = {side: self._read(each, settings, faults) for side, each in sides.items()}
         if not names:
             faults.append(f"layer {number} has no tensors: {start}… is not there")
-        parts = {side: self._read(each, settings, faults) for side, each in sides.items()}
         if faults:
             raise InputError(in_place(str(self.folder), faults))
-        for each in (fields, *parts.values()):
+        for each in parts.values():
             self._check_biases(each, number)
-        self._scale(fields)
+        self._scale(fields := parts.pop(""))
         for name in self.family.shared:
-            side, _, own = name.rpartition(".")
+            side, _, field = name.rpartition(".")
             if (tensor := self._shared(name)) is not None:
-                (parts[side] if side else fields)[own] = tensor
+                (parts[side] if side else fields)[field] = tensor
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         if "W_UKV" in fields:
@@ -424,11 +417,8 @@ class Model:
             return {"gamma_out": Owned(np.ones(width, np.float32))}
         return {
             name: _owned(self._gained(name, self._tensor(self.root + own)))
-            for name, own in self._present(self.family.ends)
+            for name, own in self.family.present(self.config, self.family.ends).items()
         }
-
-    def _present(self, tensors: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-        return self.family.present(self.config, tensors).items()
 
     def end(self, layout: str) -> Fields:
         """Return the parts after the last layer: a normalization, and a head if there is one.
@@ -455,11 +445,9 @@ class Model:
             head = next((head for end, head in heads.items() if name.endswith(end)), None)
             is_there = head is None or head.gives != POOLED or bool(self._places(head))
             return head if is_there else None
-        found = [(self._places(head), head) for head in heads.values()]
-        held = [
-            (len({*places.values()} - {*self._tables}), head) for places, head in found if places
-        ]
-        return max(held, key=itemgetter(0))[1] if held else None
+        tables = {*self._tables}
+        held = [each for each in heads.values() if self._places(each)]
+        return max(held, key=lambda e: len({*self._places(e).values()} - tables), default=None)
 
     def _places(self, head: Head) -> dict[str, str]:
         """Return the names of a head's tensors, by field; {} if its weights are missing."""
@@ -605,7 +593,7 @@ class Model:
     def _beginnings(self, tokens: int, place: str) -> Fields:
         """Return the parts before the layers, with positions for each token."""
         made: Fields = {}
-        for name, own in self._present(self.family.begins):
+        for name, own in self.family.present(self.config, self.family.begins).items():
             is_stored = (
                 name != "P" or not self.family.has_sinusoids or self._stored(self.root + own)
             )
@@ -733,6 +721,11 @@ def _owned(value: Any) -> Any:
     return Owned(value) if isinstance(value, np.ndarray) else value
 
 
+def _alone(array: Matrix, axes: int) -> Matrix:
+    """Return the only element of a batch."""
+    return _alone(array[0], axes) if array.ndim > axes and len(array) == 1 else array
+
+
 def _flat(array: Matrix) -> Matrix:
     return array.reshape(-1, array.shape[-1])
 
@@ -741,11 +734,8 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
     """Return the prefix of all names of a model, and the path of its layers."""
     for pattern in family.layers:
         first = pattern.format(0, 0)
-        roots = list(
-            dict.fromkeys(
-                name[:at] for name in weights for at in _places_of(first, name) if at >= 0
-            )
-        )
+        starts = (re.search(rf"(?:^|\.){re.escape(first)}", name) for name in weights)
+        roots = [*dict.fromkeys(at.string[: at.end() - len(first)] for at in starts if at)]
         if len(roots) > 1 and family.tower:
             roots = [root for root in roots if family.tower in root]
         if len(roots) > 1:
@@ -761,22 +751,9 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
     )
 
 
-def _places_of(first: str, name: str) -> Iterable[int]:
-    """Return the positions of the start of a layer's names in a name, at its beginning or a dot."""
-    if name.startswith(first):
-        return (0,)
-    at = name.find(f".{first}")
-    return (at + 1,) if at >= 0 else ()
-
-
 def _known(config: Config, weights: Weights) -> list[Family]:
     """Return the rows of a model, one for each tower; an unknown one raises an error."""
-    families = families_of(config)
-    held = [
-        each
-        for each in families
-        if not config.says(each.inside) or any(each.tower in name for name in weights)
-    ]
-    if families:
-        return held or families
-    raise unknown(config, weights)
+    if not (families := families_of(config)):
+        raise unknown(config, weights)
+    all_names = "\n".join(weights)
+    return [e for e in families if not config.says(e.inside) or e.tower in all_names] or families
