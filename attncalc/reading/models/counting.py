@@ -22,6 +22,8 @@ _NORMS = {"around": 4, "pre-second": 1}
 """The number of normalizations of a layer by its place; 2 for others, 3 with cross-attention."""
 _SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
 """The width of a shared expert, of which the first has a share of its own for each token."""
+_INNER = ("intermediate_size_mlp", "intermediate_size", "d_ff", "n_inner", "ffn_dim",
+          "ffn_hidden_size", "hidden_dim")  # fmt: skip
 _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
 
@@ -357,16 +359,7 @@ class _Counting:
     def _inner(self, family: Family) -> int:
         """Return the width of the feed-forward part; DINOv2 has a ratio."""
         if not self.config.says("mlp_ratio"):
-            keys = (
-                "intermediate_size_mlp",
-                "intermediate_size",
-                "d_ff",
-                "n_inner",
-                "ffn_dim",
-                "ffn_hidden_size",
-                "hidden_dim",
-            )
-            return self._size(f"{family.settings['block']}_ffn_dim", *keys, default=4 * self.d)
+            return self._size(f"{family.settings['block']}_ffn_dim", *_INNER, default=4 * self.d)
         inner = int(self.d * self.config.number("mlp_ratio"))
         return (inner * 2 // 3 + 7) // 8 * 8 if family.of("is_gated", self.config) else inner
 
@@ -444,7 +437,7 @@ class _Counting:
         tensors = {
             name: names.split()[0]
             for name, names in head.tensors.items()
-            if name not in head.optional or self.config.get(head.optional[name], True)
+            if self.config.get(head.optional.get(name, ""), True)
         }
         reads = {"all", "last"} - {"last" if "W_pre" in tensors else ""}
         rows = self.n if head.gives in (NEXT, MASKED) or head.reads in reads else 1
@@ -464,11 +457,8 @@ class _Counting:
             d = wide
         if "W_out" not in tensors:
             return
-        outs = (
-            len(head.labels) or self._labels(tensors["W_out"])
-            if is_of_classes
-            else self._size("vocab_size")
-        )
+        is_of_words = "lm_head" in tensors["W_out"] or not is_of_classes
+        outs = self._size("vocab_size") if is_of_words else len(head.labels) or self._labels()
         usual = self.config.get("model_type") not in _UNTIED
         is_tied = head.is_tied and has_words and self.config.is_so("tie_word_embeddings", usual)
         if not is_tied:
@@ -486,11 +476,7 @@ class _Counting:
         self._vectors("gamma_pool", "beta_pool")
         self._feed_forward("pool.", self._inner(self.family), "12", is_gated=False, rows=1)
 
-    def _labels(self, tensor: str) -> int:
-        if "seq_relationship" in tensor:
-            return 2
-        if "lm_head" in tensor:
-            return self._size("vocab_size")
+    def _labels(self) -> int:
         names = self.config.get("id2label", None)
         return len(names) if isinstance(names, dict) else self._size("num_labels", default=2)
 

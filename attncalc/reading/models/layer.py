@@ -81,35 +81,28 @@ def layer_fields(
     if _are_in_out(taken):
         taken |= {field: taken[field].swapaxes(1, 2) for field in ("W_13", "W_2")}
     turned = _kept_in_out(found, taken, layout)
-    layout = IN_OUT if turned else OUT_IN
     fields: Fields = {}
-    for field, array in taken.items():
+    for field, stored in taken.items():
+        array = stored.T if field in turned and stored.ndim == 2 else stored
         if field in FUSED:
             # the parts are below one another in (out, in), and in a bias
-            turn = field in turned and array.ndim == 2
-            stacked = array.T if turn else array
             parts = (
-                _parts(found[field][0], stacked, heads, tell)
+                _parts(found[field][0], array, heads, tell)
                 if len(FUSED[field]) == 3
-                else np.split(stacked, 2, axis=max(stacked.ndim - 2, 0))
+                else np.split(array, 2, axis=max(array.ndim - 2, 0))
             )
-            each = (part.T if turn else part for part in parts)
-            fields |= dict(zip(FUSED[field], each, strict=False))
+            fields |= dict(zip(FUSED[field], parts, strict=False))
         elif field in OF_EXPERTS:
             names, split = OF_EXPERTS[field]
             for name, part in zip(names, split(array), strict=True):
                 fields[name] = part.swapaxes(-1, -2) if name.startswith("W_") else part
         else:
             fields[field] = array
+    weights = [field for field in fields if field.startswith("W_")]
     if turned:
-        own = {*turned, *(part for each in turned for part in FUSED.get(each, ()))}
-        fields |= {
-            field: array.T
-            for field, array in fields.items()
-            if field.startswith("W_") and field not in own and array.ndim == 2
-        }
-    if any(field.startswith("W_") for field in fields):
-        fields["weights_layout"] = layout
+        fields |= {field: fields[field].T for field in weights if fields[field].ndim == 2}
+    if weights:
+        fields["weights_layout"] = IN_OUT if turned else OUT_IN
     _check_groups(fields, heads, axis=1 if turned else 0, tell=tell)
     return fields
 

@@ -196,11 +196,7 @@ class Model:
         image = _alone(image, 3)
         size, patch = (self._sides(key) for key in ("image_size", "patch_size"))
         wanted = (self.config.count("num_channels"), *size)
-        if image.shape != wanted:
-            found, needed = (" × ".join(map(str, shape)) for shape in (image.shape, wanted))
-            raise InputError(
-                f"{place} is {found}: this model reads {needed}: channels, rows and columns"
-            )
+        _check_shape(image, wanted, place, "channels, rows and columns")
         begun = self._beginnings(0, place)
         E = begun["E"].array
         begun["E"] = Owned(E.reshape(len(E), -1))
@@ -245,9 +241,7 @@ class Model:
         begun = self._beginnings(0, place)
         slower = math.prod(step for _, step in self.family.convolutions)
         wanted = (self.config.count("num_mel_bins"), slower * len(begun["P"].array))
-        if frames.shape != wanted:
-            found, needed = (" × ".join(map(str, shape)) for shape in (frames.shape, wanted))
-            raise InputError(f"{place} is {found}: this model reads {needed}: bands and frames")
+        _check_shape(frames, wanted, place, "bands and frames")
         rows: Matrix = frames.T
         for name, step in self.family.convolutions:
             weights, bias = (self._tensor(f"{self.root}{name}.{w}") for w in ("weight", "bias"))
@@ -724,6 +718,12 @@ def _owned(value: Any) -> Any:
 def _alone(array: Matrix, axes: int) -> Matrix:
     """Return the only element of a batch."""
     return _alone(array[0], axes) if array.ndim > axes and len(array) == 1 else array
+
+
+def _check_shape(array: Matrix, wanted: tuple[int, ...], place: str, axes: str) -> None:
+    if array.shape != wanted:
+        found, needed = (" × ".join(map(str, shape)) for shape in (array.shape, wanted))
+        raise InputError(f"{place} is {found}: this model reads {needed}: {axes}")
 
 
 def _flat(array: Matrix) -> Matrix:
