@@ -163,16 +163,11 @@ def _gpt2_scale(config: Config, layer: int) -> Any:
 
 def _of_words(side: str) -> dict[str, Any]:
     """Return the fields before the layers of a side, for BART and mBART."""
-    return {
-        "tokens": f"{side}.embed_tokens.weight shared.weight",
-        "begins": {
-            "P": f"{side}.embed_positions.weight",
-            **_at(_NORM, E=f"{side}.layernorm_embedding"),
-        },
-        "places": "P",
-        "offset": 2,
-        "factor": if_so("scale_embedding", root_of_width("d_model"), 1.0),
-    }
+    begins = {"P": f"{side}.embed_positions.weight"}
+    begins |= _at(_NORM, E=f"{side}.layernorm_embedding")
+    factor = if_so("scale_embedding", root_of_width("d_model"), 1.0)
+    return {"tokens": f"{side}.embed_tokens.weight shared.weight", "begins": begins,
+        "places": "P", "offset": 2, "factor": factor}  # fmt: skip
 
 
 def _of_sinusoids(side: str) -> dict[str, Any]:
@@ -218,13 +213,9 @@ def _like_bart(
         }
         return _like(_SIDES[side], title, types, **{**usual, **before(side), **own, **of_both})
 
-    decoder = of_side(
-        "decoder",
-        sides={"self": "self_attn.", "cross": "encoder_attn."},
+    decoder = of_side("decoder", sides={"self": "self_attn.", "cross": "encoder_attn."},
         own=_normed({"2": "encoder_attn_layer_norm", "3": "final_layer_norm"}),
-        outputs=outputs,
-        **of_decoder,
-    )
+        outputs=outputs, **of_decoder)  # fmt: skip
     return of_side("encoder", kind, decoder=decoder)
 
 
@@ -264,26 +255,15 @@ _OF_FIRST_TOKEN = _hidden_classes("pre_classifier", activation="relu")
 def _t5(side: str, title: str, types: str, **own: Any) -> Family:
     """Return the row of the encoder or the decoder of T5."""
     shared = "layer.0.SelfAttention.relative_attention_bias.weight"
-    return _like(
-        _SIDES[side],
-        title,
-        types,
-        heads=a_count("num_heads"),
-        eps=a_number("layer_norm_epsilon"),
-        activation=_t5_activation,
-        normalization="rms",
-        scale="none",
+    return _like(_SIDES[side], title, types, heads=a_count("num_heads"),
+        eps=a_number("layer_norm_epsilon"), activation=_t5_activation, normalization="rms",
+        scale="none", layers=(f"{side}.block.{{}}.",), biases="",
         rel_max_distance=a_count("relative_attention_max_distance", default=128),
-        layers=(f"{side}.block.{{}}.",),
         tokens=f"shared.weight {side}.embed_tokens.weight",  # always tied
         ends={"gamma_out": f"{side}.final_layer_norm.weight"},
         shared={"rel_bias" if side == "encoder" else "self.rel_bias": shared},
-        biases="",
-        is_gated=lambda config, layer: str(config.get("feed_forward_proj", "relu")).startswith(
-            "gated"
-        ),
-        **own,
-    )
+        is_gated=lambda config, layer: "gated" in str(config.get("feed_forward_proj", "relu")),
+        **own)  # fmt: skip
 
 
 def _t5_activation(config: Config, layer: int) -> str:
@@ -303,18 +283,10 @@ def _t5_shrinks(config: Config, layer: int) -> float:
 def _like_t5(title: str, kind: str, shrinks: Any = 1) -> Family:
     """Return the row of T5 or mT5, an encoder with its decoder."""
     of_words = replace(_OF_WORDS, shrinks=shrinks)
-    decoder = _t5(
-        "decoder",
-        title,
-        "",
-        count=a_count("num_decoder_layers", "num_layers"),
+    heads = {"ForConditionalGeneration": of_words, "LMHeadModel": of_words}
+    decoder = _t5("decoder", title, "", count=a_count("num_decoder_layers", "num_layers"),
         sides={"self": "SelfAttention.", "cross": "EncDecAttention."},
-        outputs={
-            "ForConditionalGeneration": of_words,
-            "LMHeadModel": of_words,
-            "ForSequenceClassification": _OF_SEQUENCES,
-        },
-    )
+        outputs={**heads, "ForSequenceClassification": _OF_SEQUENCES})  # fmt: skip
     own = {"count": a_count("num_layers"), "outputs": _OF_TOKENS, "decoder": decoder}
     return _t5("encoder", title, kind, **own)
 
@@ -395,15 +367,10 @@ _MODERN_HEAD = _modern_head("head")
 
 def _with_hidden(read: Any, **own: Any) -> Head:
     """Return the head of ModernBERT for classes: a hidden layer, normalized, and the classes."""
-    return replace(
-        _MODERN_HEAD,
-        tensors={**_MODERN_HEAD.tensors, **_at(out="classifier")},
-        gives=CLASSES,
-        settings={**_MODERN_HEAD.settings, "read": read},
-        is_tied=False,
-        optional={"b_pre": "classifier_bias", "beta_pre": "norm_bias"},
-        **own,
-    )
+    keys = {key: each for key, each in _MODERN_HEAD.optional.items() if key != "b_out"}
+    return replace(_MODERN_HEAD, tensors={**_MODERN_HEAD.tensors, **_at(out="classifier")},
+        gives=CLASSES, settings={**_MODERN_HEAD.settings, "read": read}, is_tied=False,
+        optional=keys, **own)  # fmt: skip
 
 
 _POOLING = one_of({"cls": "first", "mean": "mean"}, "classifier_pooling", default="cls")
