@@ -131,6 +131,8 @@ CASES = [
         **_ROTARY, "head_dim": 6, "moe_intermediate_size": 7, "num_experts": 4,
         "num_experts_per_tok": 2, "mlp_layer_types": ["dense", "sparse"],
     }),
+    ("HunYuanDenseV1ForCausalLM", {**_ROTARY, "head_dim": 6}),
+    ("HunYuanMoEV1ForCausalLM", {**_ROTARY, "head_dim": 6, "num_experts": 4, "moe_topk": 2}),
     ("HyperCLOVAXForCausalLM", {**_ROTARY, "head_dim": 4}), ("OpenAIGPTLMHeadModel", _GPT2),
     ("BioGptForCausalLM", _BERT), ("Data2VecTextForMaskedLM", _BERT), ("ErnieModel", _BERT),
     ("MegatronBertForMaskedLM", _BERT), ("XLMRobertaXLForMaskedLM", _BERT),

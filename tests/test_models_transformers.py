@@ -421,6 +421,19 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "RobertaPreLayerNormForSequenceClassification",
         SMALL | {"num_labels": 3},
     ),
+    "HunYuan": ("HunYuanDenseV1Config", "HunYuanDenseV1ForCausalLM", GROUPED | {"head_dim": 8}),
+    "HunYuan with a stretched base": (
+        "HunYuanDenseV1Config",
+        "HunYuanDenseV1ForCausalLM",
+        GROUPED
+        | {"head_dim": 8, "attention_bias": True}
+        | {"rope_parameters": DYNAMIC | {"alpha": 50.0}},
+    ),
+    "HunYuan MoE": (
+        "HunYuanMoEV1Config",
+        "HunYuanMoEV1ForCausalLM",
+        GROUPED | {"head_dim": 8, "num_experts": 4, "moe_topk": 2},
+    ),
     "ERNIE 4.5 MoE": (
         "Ernie4_5_MoeConfig",
         "Ernie4_5_MoeForCausalLM",

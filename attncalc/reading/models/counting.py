@@ -260,6 +260,8 @@ class _Counting:
             if family.sides:
                 self._attention("cross.", (heads, kv, width), biases, 0, n)
             self._of_one_size(family, (heads, kv, width))
+            gains = (name for name in family.own.values() if name.startswith("gain_"))
+            self._vectors(*gains, width=width)
             if "sinks" in family.own.values():
                 self._vectors("sinks", width=heads)
         norms = _NORMS.get(kind.norm, 3 if family.sides else 2)
@@ -340,7 +342,7 @@ class _Counting:
         """Add a router, experts and a shared expert."""
         inner = self._size("moe_intermediate_size", "intermediate_size")
         keys = "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"
-        experts = self._size(*keys), self._size("num_experts_per_tok", "moe_k")
+        experts = self._size(*keys), self._size("num_experts_per_tok", "moe_k", "moe_topk")
         fields = family.own.values()
         self._project("router", self.d, experts[0], bias="b_router" in fields)
         if self.config.says("moe_k"):  # in other families it is no parameter

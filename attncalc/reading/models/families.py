@@ -15,6 +15,7 @@ from attncalc.reading.models.equations import (
     attention_pooled,
     clipped,
     disentangled,
+    normed_after_rope,
     tuned_if_long,
     tuned_or_chunked,
 )
@@ -376,13 +377,12 @@ def _with_hidden(read: Any, **own: Any) -> Head:
 _POOLING = one_of({"cls": "first", "mean": "mean"}, "classifier_pooling", default="cls")
 
 
-def _in_group(config: Config) -> int:
-    return int(config.count("inner_group_num", 1))
+_in_group = a_count("inner_group_num", default=1)
 
 
 def _albert_layer(config: Config, layer: int) -> tuple[int, int]:
     """Return the group of shared layers of a layer of ALBERT, and its place in it."""
-    turn, inner = divmod(layer, _in_group(config))
+    turn, inner = divmod(layer, _in_group(config, layer))
     return turn * config.count("num_hidden_groups", 1) // config.count("num_hidden_layers"), inner
 
 
@@ -520,7 +520,7 @@ _EXPERTS = {
     "experts.down_proj": "W_2",
     **{
         f"mlp.{own}.{name}_proj.weight": f"W_s{number}"
-        for own in ("shared_expert", "shared_experts")
+        for own in ("shared_expert", "shared_experts", "shared_mlp")
         for name, number in (("gate", 1), ("up", 3), ("down", 2))
     },
     "shared_expert_gate.weight": "W_sgate",
@@ -570,6 +570,8 @@ _DEEPSEEK_V3 = _like_llama("DeepSeek-V3", "deepseek_v3 glm4_moe_lite sarvam_mla"
     rope_pairing=if_so("rope_interleave", "interleaved", "halves", default=True),
     scale=_latent_scale, qk_eps=_LATENT_EPS, asks={"moe_layer_freq": (1,)}, own=_LATENT,
     key_heads=None)  # fmt: skip
+_HUNYUAN = _like_llama("HunYuan", "hunyuan_v1_dense", equations=normed_after_rope,
+    own={"query_layernorm.weight": "gain_Q", "key_layernorm.weight": "gain_K"})  # fmt: skip
 _QWEN3_MOE = _like_llama("Qwen3-MoE", "qwen3_moe qwen3_omni_moe_text mellum", **_QWEN_ROUTED,
     qk_norm="rms", window=a_window, own=_EXPERTS)  # fmt: skip
 _GLM_4_MOE = _like_llama("GLM-4 MoE", "glm4_moe", biases=_biased("", attention_bias="QKV"),
@@ -774,7 +776,7 @@ FAMILIES = (
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
         outputs={**_OF_ONE_IMAGE, "DeiTModel": _OF_POOLER}),
     _like(_BERT, "ALBERT", "albert", layers=("encoder.albert_layer_groups.{}.albert_layers.{}.",),
-        count=lambda config, layer: config.count("num_hidden_layers") * _in_group(config),
+        count=lambda config, layer: config.count("num_hidden_layers") * _in_group(config, layer),
         stored=_albert_layer,
         own={**_linear({"O": "attention.dense"}), **_normed({"1": "attention.LayerNorm"}),
             **_linear({"1": "ffn", "2": "ffn_output"}), **_normed({"2": "full_layer_layer_norm"})},
@@ -888,6 +890,10 @@ FAMILIES = (
         **_QWEN_ROUTED, window=a_window, own=_EXPERTS),
     _QWEN3_MOE,
     _like(_QWEN3_MOE, "Qwen3-VL-MoE", "qwen3_vl_moe_text", router_norm=True),
+    _HUNYUAN,
+    _like(_HUNYUAN, "HunYuan MoE", "hunyuan_v1_moe", top_k=a_count("moe_topk"),
+        own={**_HUNYUAN.own, "gate.wg.weight": "W_router", **_EXPERTS},
+        usual={**USUAL_BASE, "n_shared_experts": 1}),
     _like_llama("ERNIE 4.5 MoE", "ernie4_5_moe", biases=_biased("", use_bias="QKVO123"),
         top_k=a_count("moe_k"), rope_pairing="interleaved",
         own={"moe_statics.e_score_correction_bias": "b_choice", **_EXPERTS}, usual={}),
