@@ -203,6 +203,7 @@ def test_a_layer_of_transformers_has_all_settings_of_its_family(name: str) -> No
             "decoder.layers.0.self_attn",
         ),
         ("Bert", SMALL, "encoder.layer.0.attention"),
+        ("Olmo", {**SMALL, "clip_qkv": 0.1, "pad_token_id": 0}, "layers.0.self_attn"),
         ("ModernBert", {**SMALL, "pad_token_id": 0}, "layers.1"),
     ],
 )

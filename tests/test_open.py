@@ -634,7 +634,7 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a base of rope that is null": ({"rope_theta": None}, '"rope_theta" is null, where a number'),
     "a base that cannot stretch": (
-        {"head_dim": 2, "rope_parameters": {"rope_type": "dynamic", "factor": 2.0}},
+        {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}, "max_position_embeddings": 8},
         "a base of rope stretches with 4 columns or more",
     ),
     "a base of rope of 0": ({"rope_theta": 0}, '"rope_theta" is 0, where a number above 0 is'),

@@ -141,7 +141,8 @@ def _of_family(
         fields |= {"title": f"{family.title}, layer {number}", "remarks": model.remarks}
     has_norms = any(name.startswith("gamma_") and name[6:].isdigit() for name in fields)
     is_layer, is_latent = bool({"W_1", "W_router"} & fields.keys()), "W_DKV" in fields
-    if {"reach", "self"} & fields.keys() or not (is_layer or not (has_norms or is_latent)):
+    is_more = has_norms or is_latent or "equations" in fields  # than an attention alone states
+    if {"reach", "self"} & fields.keys() or (is_more and not is_layer):
         raise _not_alone(module, family)
     if is_layer:
         return fields
