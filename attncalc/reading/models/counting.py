@@ -1,7 +1,7 @@
 """Counts of a model from its config alone: the matrices of its family, and what a pass takes."""
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
@@ -18,6 +18,8 @@ _WIDTHS = {"qwen3": 128, "gemma2": 256}
 """The width of a head, if the config has none; that of others follows from the heads."""
 _STEPS_OF_EXPERTS = ("interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_interval")
 """The keys of the number of layers from one with experts to the next."""
+_LISTS_OF_EXPERTS = ("mlp_layer_types", "moe_layers", "mlp_only_layers")
+"""The keys of the kind of each layer, of the layers with experts, and of those without."""
 _NORMS = {"around": 4, "pre-second": 1}
 """The number of normalizations of a layer by its place; 2 for others, 3 with cross-attention."""
 _SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
@@ -232,17 +234,22 @@ class _Counting:
         """Return whether a layer has experts: not in the first ones, and not in those listed."""
         if family.settings.get("top_k") is None:
             return False
-        if kinds := self.config.get("mlp_layer_types", None):
-            return bool(kinds[layer] == "sparse")
+        kinds, routed, dense = map(self._listed, _LISTS_OF_EXPERTS)
+        if kinds is not None or routed is not None:
+            return layer in (routed or ()) or (kinds or [])[layer : layer + 1] == ["sparse"]
         every = next(filter(self.config.says, _STEPS_OF_EXPERTS), _STEPS_OF_EXPERTS[0])
-        listed = self.config.get("mlp_only_layers", None) or ()
-        if (routed := self.config.get("moe_layers", None)) is not None:
-            return layer in routed
         first = self.config.whole("first_k_dense_replace", None)
         first = self.config.whole("moe_layer_start_index", 0) if first is None else first
         last = self.config.number("moe_layer_end_index", -1)
         is_turn = (layer + 1) % self.config.count(every, 1) == 0
-        return first <= layer and (last < 0 or layer <= last) and layer not in listed and is_turn
+        is_between = first <= layer and (last < 0 or layer <= last)
+        return is_between and layer not in (dense or ()) and is_turn
+
+    def _listed(self, key: str) -> list[Any] | None:
+        found = self.config.get(key, None)
+        if not isinstance(found, list | None):
+            raise self.config.wrong(key, found, "a list")
+        return found
 
     def _layer(self, family: Family, heads: int, kind: "_Kind") -> None:
         biases, n = family.of("biases", self.config), self.n

@@ -146,8 +146,6 @@ _LLAMA = _like(_DECODER, "Llama", "llama internlm3 iquestcoder", **_said(eps="rm
     rope_pairing="halves", tokens="embed_tokens.weight", ends={"gamma_out": "norm.weight"},
     outputs=_LLAMA_HEADS, biases=_BIASED, is_gated=True, remarks=remarks_on_share, usual=USUAL_BASE
 )  # fmt: skip
-
-
 _like_llama = partial(_like, replace(_LLAMA, biases=_biased("", attention_bias="QKVO")))
 
 
@@ -375,8 +373,6 @@ def _with_hidden(read: Any, **own: Any) -> Head:
 
 
 _POOLING = one_of({"cls": "first", "mean": "mean"}, "classifier_pooling", default="cls")
-
-
 _in_group = a_count("inner_group_num", default=1)
 
 
@@ -402,8 +398,6 @@ _MODERNBERT = _like(_PRE, "ModernBERT", "modernbert", is_gated=True, biases=_BIA
         "ForQuestionAnswering": _with_hidden("all", labels=SPAN),
         "ForMultipleChoice": _with_hidden(_POOLING, reads="first", labels=("this choice",))}
 )  # fmt: skip
-
-
 _OF_PATCHES = {"E": "embeddings.patch_embeddings.projection.weight",
     "b_E": "embeddings.patch_embeddings.projection.bias", "class_token": "embeddings.cls_token",
     "P": "embeddings.position_embeddings"}  # fmt: skip
@@ -460,8 +454,6 @@ _CLIP_VISION = _like(_CLIP_TEXT, "CLIP vision", "clip clip_vision_model", causal
     outputs={"CLIPModel": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
     inside="vision_config", tower="vision_model.", usual={**_USUAL_OF_CLIP, "patch_size": 32}
 )  # fmt: skip
-
-
 DENSE = _linear(
     {"QKV": "query_key_value", "O": "attention.dense self_attention.dense self_attn.dense",
         "1": "dense_h_to_4h fc_in", "2": "dense_4h_to_h fc_out"})  # fmt: skip
@@ -499,8 +491,6 @@ def _falcon_blocks(config: Config, layer: int) -> tuple[int, str]:
 
 
 _WINDOW_BUT_IN_EVERY_4 = a_window_but_in_every(4)
-
-
 _like_cohere = partial(_like,
     _like_llama("", "", normalization="layer", eps=a_number("layer_norm_eps"),
         rope_pairing="interleaved", parallel="shared",
@@ -582,7 +572,6 @@ _PHI = _like_llama("Phi", "phi", biases="QKVO123", normalization="layer", parall
     outputs={**_LLAMA_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
     own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})}, is_gated=False,
     ends=_at(_NORM, out="final_layernorm"))  # fmt: skip
-
 _OF_AUDIO = Head(_at(out="classifier"), CLASSES, "mean",
     behind=("projector.weight", "projector.bias"), asks={"use_weighted_layer_sum": (False,)}
 )  # fmt: skip
