@@ -211,6 +211,11 @@ def test_wrong_input_is_refused(tmp_path):
         count(config(tmp_path, {"model_type": "other"}))
     with pytest.raises(InputError, match="n_embd"):
         count(config(tmp_path, {"model_type": "gpt2"}))
+    routed = {"model_type": "mellum", "architectures": ["MellumForCausalLM"], "hidden_size": 8}
+    routed |= {"num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 9}
+    for key in ("mlp_layer_types", "moe_layers", "mlp_only_layers"):
+        with pytest.raises(InputError, match=f'"{key}" is 3, where a list is needed'):
+            count(config(tmp_path, routed | {key: 3}))
 
 
 MISTRAL = {**LLAMA, "model_type": "mistral", "intermediate_size": 14336, "sliding_window": 4096}

@@ -633,6 +633,10 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
         '"num_key_value_heads" is "1", where a number is needed',
     ),
     "a base of rope that is null": ({"rope_theta": None}, '"rope_theta" is null, where a number'),
+    "a base that cannot stretch": (
+        {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}, "max_position_embeddings": 8},
+        "a base of rope stretches with 4 columns or more",
+    ),
     "a base of rope of 0": ({"rope_theta": 0}, '"rope_theta" is 0, where a number above 0 is'),
     "a base of rope beyond numbers": ({"rope_theta": 10**400}, '"rope_theta" is 1000000'),
     "an activation that is null": (

@@ -33,7 +33,8 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
     X3
         The tokens of the values, if they are others than those of the keys, (m, d).
     **conventions
-        Fields of `Problem`, such as `causal=True` for the mask of a decoder.
+        Fields of `Problem`, such as `causal=True` for the mask of a decoder; and `config`, that of
+        the model, for a layer of `transformers` which holds none, such as Bloom's.
 
     Returns
     -------

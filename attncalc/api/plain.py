@@ -67,10 +67,13 @@ def plain_problem(
     module: the module: its parameters have names such as q_proj, c_attn, qkv, query or w_q.
     tokens: the fields of its tokens.
     conventions: fields of `Problem`, which its code may not state: causal, norm, activation,
-        positions.
+        positions; and the config of its model.
     """
     kind = type(module).__name__
-    if (found_fields := family_fields(module, len(next(iter(tokens.values()))))) is not None:
+    conventions = dict(conventions)
+    config = conventions.pop("config", None)
+    found_fields = family_fields(module, len(next(iter(tokens.values()))), config)
+    if found_fields is not None:
         return Problem(**{**found_fields, **conventions, **tokens})
     arrays = {name: as_array(each) for name, each in module.named_parameters()}
     others = [name for name in arrays if renamed(name, ENDS) is None]
@@ -80,7 +83,8 @@ def plain_problem(
         raise InputError(
             f"{kind} is not one of the modules read: a MultiheadAttention, TransformerEncoderLayer "
             "or TransformerDecoderLayer of PyTorch, or a module with weights of an attention "
-            "(q_proj, k_proj, v_proj and out_proj; c_attn; qkv; query, key, value)"
+            "(q_proj, k_proj, v_proj and out_proj; c_attn; qkv; query, key, value); of a layer of "
+            "transformers that holds no config, as Bloom's, pass config= of its model"
         )
     heads = _heads(module, found, arrays, conventions)
     fields = layer_fields(arrays, found, heads, faults.append)
@@ -97,15 +101,16 @@ _INSIDE = (
 """The paths of an attention in its layer: its names are read by their ends."""
 
 
-def family_fields(module: Any, tokens: int) -> dict[str, Any] | None:
+def family_fields(module: Any, tokens: int, config: Any = None) -> dict[str, Any] | None:
     """Return the fields of a layer of `transformers`, or of its attention; None for other modules.
 
     Raises InputError if the module alone does not tell all that it computes.
 
     module: a module in which one has a `config` of a supported family.
     tokens: the number of its tokens.
+    config: the config of its model; None for one that the module holds.
     """
-    held = (getattr(each, "config", None) for each in module.modules())
+    held = (config, *(getattr(each, "config", None) for each in module.modules()))
     config = next((each for each in held if hasattr(each, "to_dict")), None)
     if config is None:
         return None
@@ -136,7 +141,8 @@ def _of_family(
         fields |= {"title": f"{family.title}, layer {number}", "remarks": model.remarks}
     has_norms = any(name.startswith("gamma_") and name[6:].isdigit() for name in fields)
     is_layer, is_latent = bool({"W_1", "W_router"} & fields.keys()), "W_DKV" in fields
-    if {"reach", "self"} & fields.keys() or not (is_layer or not (has_norms or is_latent)):
+    is_more = has_norms or is_latent or "equations" in fields  # than an attention alone states
+    if {"reach", "self"} & fields.keys() or (is_more and not is_layer):
         raise _not_alone(module, family)
     if is_layer:
         return fields

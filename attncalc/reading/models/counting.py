@@ -1,7 +1,7 @@
 """Counts of a model from its config alone: the matrices of its family, and what a pass takes."""
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
@@ -16,12 +16,16 @@ USUAL_TOKENS = 1024
 MOST_LAYERS = 100_000
 _WIDTHS = {"qwen3": 128, "gemma2": 256}
 """The width of a head, if the config has none; that of others follows from the heads."""
-_STEPS_OF_EXPERTS = ("interleave_moe_layer_step", "decoder_sparse_step")
+_STEPS_OF_EXPERTS = ("interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_interval")
 """The keys of the number of layers from one with experts to the next."""
+_LISTS_OF_EXPERTS = ("mlp_layer_types", "moe_layers", "mlp_only_layers")
+"""The keys of the kind of each layer, of the layers with experts, and of those without."""
 _NORMS = {"around": 4, "pre-second": 1}
 """The number of normalizations of a layer by its place; 2 for others, 3 with cross-attention."""
 _SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
 """The width of a shared expert, of which the first has a share of its own for each token."""
+_INNER = ("intermediate_size_mlp", "intermediate_size", "d_ff", "n_inner", "ffn_dim",
+          "ffn_hidden_size", "hidden_dim")  # fmt: skip
 _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
 
@@ -228,15 +232,24 @@ class _Counting:
 
     def _is_routed(self, family: Family, layer: int) -> bool:
         """Return whether a layer has experts: not in the first ones, and not in those listed."""
-        if "top_k" not in family.settings:
+        if family.settings.get("top_k") is None:
             return False
+        kinds, routed, dense = map(self._listed, _LISTS_OF_EXPERTS)
+        if kinds is not None or routed is not None:
+            return layer in (routed or ()) or (kinds or [])[layer : layer + 1] == ["sparse"]
         every = next(filter(self.config.says, _STEPS_OF_EXPERTS), _STEPS_OF_EXPERTS[0])
-        listed = self.config.get("mlp_only_layers", None) or ()
-        if (routed := self.config.get("moe_layers", None)) is not None:
-            return layer in routed
-        dense = self.config.whole("first_k_dense_replace", 0)
+        first = self.config.whole("first_k_dense_replace", None)
+        first = self.config.whole("moe_layer_start_index", 0) if first is None else first
+        last = self.config.number("moe_layer_end_index", -1)
         is_turn = (layer + 1) % self.config.count(every, 1) == 0
-        return layer >= dense and layer not in listed and is_turn
+        is_between = first <= layer and (last < 0 or layer <= last)
+        return is_between and layer not in (dense or ()) and is_turn
+
+    def _listed(self, key: str) -> list[Any] | None:
+        found = self.config.get(key, None)
+        if not isinstance(found, list | None):
+            raise self.config.wrong(key, found, "a list")
+        return found
 
     def _layer(self, family: Family, heads: int, kind: "_Kind") -> None:
         biases, n = family.of("biases", self.config), self.n
@@ -254,6 +267,8 @@ class _Counting:
             if family.sides:
                 self._attention("cross.", (heads, kv, width), biases, 0, n)
             self._of_one_size(family, (heads, kv, width))
+            gains = (name for name in family.own.values() if name.startswith("gain_"))
+            self._vectors(*gains, width=width)
             if "sinks" in family.own.values():
                 self._vectors("sinks", width=heads)
         norms = _NORMS.get(kind.norm, 3 if family.sides else 2)
@@ -333,16 +348,19 @@ class _Counting:
     def _experts(self, family: Family, biases: str, *, is_gated: bool) -> None:
         """Add a router, experts and a shared expert."""
         inner = self._size("moe_intermediate_size", "intermediate_size")
-        keys = "n_routed_experts", "num_local_experts", "num_experts"
-        experts = self._size(*keys), self._size("num_experts_per_tok")
+        keys = "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"
+        experts = self._size(*keys), self._size("num_experts_per_tok", "moe_k", "moe_topk")
         fields = family.own.values()
         self._project("router", self.d, experts[0], bias="b_router" in fields)
+        if self.config.says("moe_k"):  # in other families it is no parameter
+            self._vectors("b_choice", width=experts[0])
         own = "123" if "b_13_in_out" in fields else ""
         self._feed_forward("experts.", inner, own, is_gated=is_gated, experts=experts)
-        shared = self.config.get("n_shared_experts", None) or 0
+        several = ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts")
+        shared = next((n for each in several if (n := self.config.count_or_none(each))), 0)
         key = next((each for each in _SHARED if self.config.get(each, 0)), "")
         if shared or key:
-            inner = self._size(key) if key else inner * self._size("n_shared_experts")
+            inner = self._size(key) if key else inner * shared
             self._feed_forward("shared.", inner, biases, is_gated=is_gated)
         if key == _SHARED[0]:
             self._project("shared.gate", self.d, 1)
@@ -350,16 +368,7 @@ class _Counting:
     def _inner(self, family: Family) -> int:
         """Return the width of the feed-forward part; DINOv2 has a ratio."""
         if not self.config.says("mlp_ratio"):
-            keys = (
-                "intermediate_size_mlp",
-                "intermediate_size",
-                "d_ff",
-                "n_inner",
-                "ffn_dim",
-                "ffn_hidden_size",
-                "hidden_dim",
-            )
-            return self._size(f"{family.settings['block']}_ffn_dim", *keys, default=4 * self.d)
+            return self._size(f"{family.settings['block']}_ffn_dim", *_INNER, default=4 * self.d)
         inner = int(self.d * self.config.number("mlp_ratio"))
         return (inner * 2 // 3 + 7) // 8 * 8 if family.of("is_gated", self.config) else inner
 
@@ -437,7 +446,7 @@ class _Counting:
         tensors = {
             name: names.split()[0]
             for name, names in head.tensors.items()
-            if name not in head.optional or self.config.get(head.optional[name], True)
+            if self.config.get(head.optional.get(name, ""), True)
         }
         reads = {"all", "last"} - {"last" if "W_pre" in tensors else ""}
         rows = self.n if head.gives in (NEXT, MASKED) or head.reads in reads else 1
@@ -457,16 +466,15 @@ class _Counting:
             d = wide
         if "W_out" not in tensors:
             return
-        outs = (
-            len(head.labels) or self._labels(tensors["W_out"])
-            if is_of_classes
-            else self._size("vocab_size")
-        )
+        is_of_words = "lm_head" in tensors["W_out"] or not is_of_classes
+        outs = self._size("vocab_size") if is_of_words else len(head.labels) or self._labels()
         usual = self.config.get("model_type") not in _UNTIED
-        if not (head.is_tied and has_words and self.config.is_so("tie_word_embeddings", usual)):
+        is_tied = head.is_tied and has_words and self.config.is_so("tie_word_embeddings", usual)
+        if not is_tied:
             self._add("parameters", "W_out", d, outs)
         if tensors.get("b_out", "").endswith(".bias"):  # others are buffers
-            self._add("parameters", "b_out", outs)
+            both = not is_tied and " " in head.tensors["b_out"]  # that of BERT is kept twice
+            self._add("parameters", "b_out", *[2] * both, outs)
         self._step("out", (rows, d, outs), (rows, outs))
 
     def _pooling(self) -> None:
@@ -477,11 +485,7 @@ class _Counting:
         self._vectors("gamma_pool", "beta_pool")
         self._feed_forward("pool.", self._inner(self.family), "12", is_gated=False, rows=1)
 
-    def _labels(self, tensor: str) -> int:
-        if "seq_relationship" in tensor:
-            return 2
-        if "lm_head" in tensor:
-            return self._size("vocab_size")
+    def _labels(self) -> int:
         names = self.config.get("id2label", None)
         return len(names) if isinstance(names, dict) else self._size("num_labels", default=2)
 

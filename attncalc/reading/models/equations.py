@@ -39,6 +39,18 @@ def clipped(key: str, *normed: str) -> Said:
     return if_given(key, says)
 
 
+def normed_after_rope(config: Config, layer: int) -> list[str]:
+    """Return the scores of HunYuan, whose queries and keys are normalized after rope."""
+    heads, eps = config.count("num_attention_heads"), config.number("rms_norm_eps")
+    group = heads // (config.count_or_none("num_key_value_heads") or heads)
+    one = "gain_{0}[c] * {0}_rot[h,i,c] / sqrt(sum({0}_rot[h,i,e] ** 2 for e in d_k) / d_k + {1!r})"
+    return [
+        f"Q_normed[h,i,c] = {one.format('Q', eps)}  # queries, normalized",
+        f"K_normed[h,i,c] = {one.format('K', eps)}  # keys, normalized",
+        f"S[h,i,j] = sum(Q_normed[h,i,c] * K_normed[h // {group},j,c] for c in d_k)",
+    ]
+
+
 def tuned_or_chunked(is_turned: Said) -> Said:
     """Return a reader of the scores of Llama 4: in chunks with rope, else larger for later queries.
 

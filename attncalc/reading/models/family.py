@@ -113,6 +113,7 @@ class Family:
     ends: the tensors after the layers, by field; the first existing name counts.
     outputs: its possible heads, by the end of the architecture's name.
     places: the field of `begins` with a row for each position; the first ones are used.
+    longest: the key of the largest number of tokens, if transformers reads no more of them.
     offset: the number of rows of positions before that of the first token; None for those up to
         the id of padding.
     factor: the factor of embeddings.
@@ -158,6 +159,7 @@ class Family:
     ends: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, Head] = field(default_factory=dict)
     places: str = ""
+    longest: str = ""
     offset: int | None = 0
     factor: Any = None
     has_plain_end: bool = False
@@ -256,18 +258,19 @@ def _first(config: Config, keys: Sequence[str]) -> str:
     return next((key for key in keys[:-1] if config.get(key, None) is not None), keys[-1])
 
 
+def where(is_there: Callable[[Config, int], Any], yes: Any, no: Any = None) -> Said:
+    """Return a reader of one of two values, by what holds for a config and a layer."""
+    return lambda config, layer: value_of(yes if is_there(config, layer) else no, config, layer)
+
+
 def if_so(key: str, yes: Any, no: Any = None, *, default: bool = False) -> Said:
     """Return a reader of one of two values, by a key that is true or false."""
-    return lambda config, layer: value_of(yes if config.is_so(key, default) else no, config, layer)
+    return where(lambda config, layer: config.is_so(key, default), yes, no)
 
 
 def if_given(key: str, yes: Any, no: Any = None) -> Said:
     """Return a reader of one of two values: the first if a key has a value other than null."""
-
-    def says(config: Config, layer: int) -> Any:
-        return value_of(no if config.get(key, None) is None else yes, config, layer)
-
-    return says
+    return where(lambda config, layer: config.get(key, None) is not None, yes, no)
 
 
 def a_count(*keys: str, default: Any = MISSING) -> Said:

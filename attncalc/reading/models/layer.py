@@ -19,11 +19,9 @@ FUSED = {
     "b_13": ("b_1", "b_3"),
     "W_s13": ("W_s1", "W_s3"),
 }
-_PAIR = ("W_1", "W_3")
 OF_EXPERTS: dict[str, tuple[tuple[str, ...], Callable[[Matrix], Sequence[Matrix]]]] = {
-    "W_13_in_out": (_PAIR, lambda array: (array[..., ::2], array[..., 1::2])),
+    "W_13_in_out": (("W_1", "W_3"), lambda array: (array[..., ::2], array[..., 1::2])),
     "b_13_in_out": (("b_1", "b_3"), lambda array: (array[..., ::2], array[..., 1::2])),
-    "W_13_halves": (_PAIR, lambda array: np.split(array, 2, axis=-1)),
     "W_2_in_out": (("W_2",), lambda array: (array,)),
 }
 """Weights of experts, (experts, in, out), and biases: their fields, and how outputs are split."""
@@ -80,38 +78,42 @@ def layer_fields(
     layout: the layout of all weights; "" if names and shapes decide.
     """
     taken = {field: arrays[name] for field, (name, _) in found.items()}
+    if _are_in_out(taken):
+        taken |= {field: taken[field].swapaxes(1, 2) for field in ("W_13", "W_2")}
     turned = _kept_in_out(found, taken, layout)
-    layout = IN_OUT if turned else OUT_IN
     fields: Fields = {}
-    for field, array in taken.items():
+    for field, stored in taken.items():
+        array = stored.T if field in turned and stored.ndim == 2 else stored
         if field in FUSED:
             # the parts are below one another in (out, in), and in a bias
-            turn = field in turned and array.ndim == 2
-            stacked = array.T if turn else array
             parts = (
-                _parts(found[field][0], stacked, heads, tell)
+                _parts(found[field][0], array, heads, tell)
                 if len(FUSED[field]) == 3
-                else np.split(stacked, 2, axis=max(stacked.ndim - 2, 0))
+                else np.split(array, 2, axis=max(array.ndim - 2, 0))
             )
-            each = (part.T if turn else part for part in parts)
-            fields |= dict(zip(FUSED[field], each, strict=False))
+            fields |= dict(zip(FUSED[field], parts, strict=False))
         elif field in OF_EXPERTS:
             names, split = OF_EXPERTS[field]
             for name, part in zip(names, split(array), strict=True):
                 fields[name] = part.swapaxes(-1, -2) if name.startswith("W_") else part
         else:
             fields[field] = array
+    weights = [field for field in fields if field.startswith("W_")]
     if turned:
-        own = {*turned, *(part for each in turned for part in FUSED.get(each, ()))}
-        fields |= {
-            field: array.T
-            for field, array in fields.items()
-            if field.startswith("W_") and field not in own and array.ndim == 2
-        }
-    if any(field.startswith("W_") for field in fields):
-        fields["weights_layout"] = layout
+        fields |= {field: fields[field].T for field in weights if fields[field].ndim == 2}
+    if weights:
+        fields["weights_layout"] = IN_OUT if turned else OUT_IN
     _check_groups(fields, heads, axis=1 if turned else 0, tell=tell)
     return fields
+
+
+def _are_in_out(taken: Mapping[str, Matrix]) -> bool:
+    """Return whether experts are stored (experts, in, out): of inputs W_2 has half of W_13's outs.
+
+    Llama 4 does so, and Qwen3-VL-MoE in the files of hubs, but not in those of transformers 5.
+    """
+    first, last = (taken.get(field, np.zeros(0)).shape for field in ("W_13", "W_2"))
+    return len(first) == len(last) == 3 and first[2] == 2 * last[1]
 
 
 def _check_groups(fields: Fields, heads: Heads, *, axis: int, tell: Tell) -> None:

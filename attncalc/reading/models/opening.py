@@ -2,10 +2,10 @@
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +48,8 @@ Fields = dict[str, Any]
 SINGLE_LABEL = "single_label_classification"
 MOST_SINUSOIDS = 10**8
 """The largest number of sines and cosines of all positions."""
-_OF_ROUTERS = (
-    *("top_k", "router", "router_scales", "router_norm", "router_scale"),
-    *("router_groups", "top_groups"),
-)
+_OF_ROUTERS = (*("top_k", "router", "router_scales", "router_norm", "router_scale"),
+    *("router_groups", "top_groups"))  # fmt: skip
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalization in old files from TensorFlow."""
 _WHOLE = ("F32", "F64", "U8", "I64")
@@ -145,6 +143,8 @@ class Model:
                 "its own in this model: leave it out"
             )
         self.tokens = len(ids)
+        if self.family.longest:
+            self._check_tokens(len(ids), self.config.count(self.family.longest), place)
         X = self._embedded(ids, place)
         if (factor := self.family.of("factor", self.config)) is not None:
             X = X * factor
@@ -193,15 +193,10 @@ class Model:
 
         Raises InputError if it has not the input size of the model.
         """
-        while image.ndim > 3 and len(image) == 1:
-            image = image[0]
+        image = _alone(image, 3)
         size, patch = (self._sides(key) for key in ("image_size", "patch_size"))
         wanted = (self.config.count("num_channels"), *size)
-        if image.shape != wanted:
-            found, needed = (" × ".join(map(str, shape)) for shape in (image.shape, wanted))
-            raise InputError(
-                f"{place} is {found}: this model reads {needed}: channels, rows and columns"
-            )
+        _check_shape(image, wanted, place, "channels, rows and columns")
         begun = self._beginnings(0, place)
         E = begun["E"].array
         begun["E"] = Owned(E.reshape(len(E), -1))
@@ -240,16 +235,13 @@ class Model:
         frames: of shape (bands, frames), as the feature extractor returns it.
         padded: whether each frame is padding, for a model with a convolution as positions.
         """
-        while frames.ndim > 2 and len(frames) == 1:
-            frames = frames[0]
+        frames = _alone(frames, 2)
         if self.family.widens:
             return self._begin_features(frames, place, padded)
         begun = self._beginnings(0, place)
         slower = math.prod(step for _, step in self.family.convolutions)
         wanted = (self.config.count("num_mel_bins"), slower * len(begun["P"].array))
-        if frames.shape != wanted:
-            found, needed = (" × ".join(map(str, shape)) for shape in (frames.shape, wanted))
-            raise InputError(f"{place} is {found}: this model reads {needed}: bands and frames")
+        _check_shape(frames, wanted, place, "bands and frames")
         rows: Matrix = frames.T
         for name, step in self.family.convolutions:
             weights, bias = (self._tensor(f"{self.root}{name}.{w}") for w in ("weight", "bias"))
@@ -276,10 +268,7 @@ class Model:
         parts = (("parametrizations.weight.original0", "weight_g"),
                  ("parametrizations.weight.original1", "weight_v"))  # fmt: skip
         weights = weighted(
-            *(
-                self._tensor(start + (new if self._stored(start + new) else old))
-                for new, old in parts
-            )
+            *(self._tensor(self._one_of([start + new]) or start + old) for new, old in parts)
         )
         P = convolved(X.array, weights, self._tensor(f"{start}bias"), step)[: len(X.array)]
         self._notes.append(f"P is a convolution of X over {weights.shape[2]} frames, then GELU")
@@ -313,21 +302,21 @@ class Model:
             if not self._is_read(name)
         ]
         settings = self._settings(number)
-        sides = {side: [n for n in names if own in n] for side, own in self.family.sides.items()}
-        in_sides = {name for side in sides.values() for name in side}
-        fields = self._read([n for n in names if n not in in_sides], settings, faults)
+        own = self.family.sides
+        sides = {"": [name for name in names if not any(each in name for each in own.values())]}
+        sides |= {side: [name for name in names if each in name] for side, each in own.items()}
+        parts = {side: self._read(each, settings, faults) for side, each in sides.items()}
         if not names:
             faults.append(f"layer {number} has no tensors: {start}… is not there")
-        parts = {side: self._read(each, settings, faults) for side, each in sides.items()}
         if faults:
             raise InputError(in_place(str(self.folder), faults))
-        for each in (fields, *parts.values()):
+        for each in parts.values():
             self._check_biases(each, number)
-        self._scale(fields)
+        self._scale(fields := parts.pop(""))
         for name in self.family.shared:
-            side, _, own = name.rpartition(".")
+            side, _, field = name.rpartition(".")
             if (tensor := self._shared(name)) is not None:
-                (parts[side] if side else fields)[own] = tensor
+                (parts[side] if side else fields)[field] = tensor
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         if "W_UKV" in fields:
@@ -422,11 +411,8 @@ class Model:
             return {"gamma_out": Owned(np.ones(width, np.float32))}
         return {
             name: _owned(self._gained(name, self._tensor(self.root + own)))
-            for name, own in self._present(self.family.ends)
+            for name, own in self.family.present(self.config, self.family.ends).items()
         }
-
-    def _present(self, tensors: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-        return self.family.present(self.config, tensors).items()
 
     def end(self, layout: str) -> Fields:
         """Return the parts after the last layer: a normalization, and a head if there is one.
@@ -453,11 +439,9 @@ class Model:
             head = next((head for end, head in heads.items() if name.endswith(end)), None)
             is_there = head is None or head.gives != POOLED or bool(self._places(head))
             return head if is_there else None
-        found = [(self._places(head), head) for head in heads.values()]
-        held = [
-            (len({*places.values()} - {*self._tables}), head) for places, head in found if places
-        ]
-        return max(held, key=itemgetter(0))[1] if held else None
+        tables = {*self._tables}
+        held = [each for each in heads.values() if self._places(each)]
+        return max(held, key=lambda e: len({*self._places(e).values()} - tables), default=None)
 
     def _places(self, head: Head) -> dict[str, str]:
         """Return the names of a head's tensors, by field; {} if its weights are missing."""
@@ -563,8 +547,8 @@ class Model:
         """The largest number of tokens for which it has positions; None for any number."""
         name = self.root + self.family.begins.get(self.family.places, "")
         if not self.family.places or name not in self.weights:
-            if self.family.has_sinusoids:
-                return int(self.config.count("max_position_embeddings"))
+            if self.family.longest or self.family.has_sinusoids:
+                return int(self.config.count(self.family.longest or "max_position_embeddings"))
             most = longest(self.config)
             return None if most is None or self.tokens > most else most
         return int(self.weights.shape(name)[0]) - self._offset
@@ -603,20 +587,22 @@ class Model:
     def _beginnings(self, tokens: int, place: str) -> Fields:
         """Return the parts before the layers, with positions for each token."""
         made: Fields = {}
-        for name, own in self._present(self.family.begins):
+        for name, own in self.family.present(self.config, self.family.begins).items():
             is_stored = (
                 name != "P" or not self.family.has_sinusoids or self._stored(self.root + own)
             )
             array = self._tensor(self.root + own) if is_stored else self._sinusoids()
             if name == self.family.places:
                 array = array[self._offset :]
-                if tokens > len(array):
-                    raise InputError(
-                        f"{place}: {tokens:,} tokens, where this model has {len(array):,} places"
-                    )
+                self._check_tokens(tokens, len(array), place)
                 array = array[:tokens]
             made[name] = _owned(array)
         return made
+
+    @staticmethod
+    def _check_tokens(tokens: int, most: int, place: str) -> None:
+        if tokens > most:
+            raise InputError(f"{place}: {tokens:,} tokens, where this model has {most:,} places")
 
     def _sinusoids(self) -> Matrix:
         """Return sinusoids for all positions: in each row the sines, and then the cosines."""
@@ -628,7 +614,7 @@ class Model:
 
     def _gained(self, name: str, array: Any) -> Any:
         """Return a gain as used: some families store its difference from 1, or heads in rows."""
-        if name.startswith("gamma"):
+        if name.startswith(("gamma", "b_choice")):
             array = array.reshape(-1)
         if self.family.gain_above and name.startswith("gamma"):
             return array + array.dtype.type(self.family.gain_above)
@@ -729,6 +715,17 @@ def _owned(value: Any) -> Any:
     return Owned(value) if isinstance(value, np.ndarray) else value
 
 
+def _alone(array: Matrix, axes: int) -> Matrix:
+    """Return the only element of a batch."""
+    return _alone(array[0], axes) if array.ndim > axes and len(array) == 1 else array
+
+
+def _check_shape(array: Matrix, wanted: tuple[int, ...], place: str, axes: str) -> None:
+    if array.shape != wanted:
+        found, needed = (" × ".join(map(str, shape)) for shape in (array.shape, wanted))
+        raise InputError(f"{place} is {found}: this model reads {needed}: {axes}")
+
+
 def _flat(array: Matrix) -> Matrix:
     return array.reshape(-1, array.shape[-1])
 
@@ -737,11 +734,8 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
     """Return the prefix of all names of a model, and the path of its layers."""
     for pattern in family.layers:
         first = pattern.format(0, 0)
-        roots = list(
-            dict.fromkeys(
-                name[:at] for name in weights for at in _places_of(first, name) if at >= 0
-            )
-        )
+        starts = (re.search(rf"(?:^|\.){re.escape(first)}", name) for name in weights)
+        roots = [*dict.fromkeys(at.string[: at.end() - len(first)] for at in starts if at)]
         if len(roots) > 1 and family.tower:
             roots = [root for root in roots if family.tower in root]
         if len(roots) > 1:
@@ -757,22 +751,9 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
     )
 
 
-def _places_of(first: str, name: str) -> Iterable[int]:
-    """Return the positions of the start of a layer's names in a name, at its beginning or a dot."""
-    if name.startswith(first):
-        return (0,)
-    at = name.find(f".{first}")
-    return (at + 1,) if at >= 0 else ()
-
-
 def _known(config: Config, weights: Weights) -> list[Family]:
     """Return the rows of a model, one for each tower; an unknown one raises an error."""
-    families = families_of(config)
-    held = [
-        each
-        for each in families
-        if not config.says(each.inside) or any(each.tower in name for name in weights)
-    ]
-    if families:
-        return held or families
-    raise unknown(config, weights)
+    if not (families := families_of(config)):
+        raise unknown(config, weights)
+    all_names = "\n".join(weights)
+    return [e for e in families if not config.says(e.inside) or e.tower in all_names] or families

@@ -57,7 +57,22 @@ def a_base(config: Config, layer: int) -> Fraction:
     key = next((key for key in keys if config.says(key)), "rope_theta")
     if (found := config.number(key)) <= 0:
         raise config.wrong(key, found, "a number above 0")
+    if alpha := _alpha(config, layer):
+        found = _stretched(config, found, alpha, config.count("head_dim"))
     return Fraction(str(found))
+
+
+def _alpha(config: Config, layer: int) -> float:
+    """Return what stretches the base of HunYuan, whose type of scaling is dynamic; 0 for none."""
+    said = _parameters(config, layer)[1].get("alpha") or 0
+    found = Config(config.place, {"alpha": said}).number("alpha")
+    return float(found) if "hunyuan" in str(config.get("model_type", "")) and found > 0 else 0
+
+
+def _stretched(config: Config, base: float, by: float, dims: int) -> float:
+    if dims < 4:
+        raise InputError(f"{config.place}: a base of rope stretches with 4 columns or more")
+    return float(base * by ** (dims / (dims - 2)))
 
 
 def a_scaling(config: Config, layer: int) -> Any:
@@ -81,16 +96,23 @@ def a_scaling(config: Config, layer: int) -> Any:
 
 
 def _scaling(config: Config, layer: int) -> tuple[str, Mapping[str, Any]]:
-    """Return the key of the scaling of rope, and its parameters for a layer."""
+    """Return the key of the scaling of rope, and its parameters for a layer; {} for none.
+
+    There is none with a position per axis of an image, equal for text, or in the base (alpha).
+    """
+    key, said = _parameters(config, layer)
+    return key, {} if not said or _type(said) == "mrope" or _alpha(config, layer) else said
+
+
+def _parameters(config: Config, layer: int) -> tuple[str, Mapping[str, Any]]:
+    """Return the key of the parameters of rope, and those of a layer."""
     key = "rope_parameters" if config.get("rope_parameters", {}) else "rope_scaling"
     said = config.get(key, None)
     if isinstance(said, Mapping) and _kind(config, layer) in said:  # one for each kind of layers
         said = said[_kind(config, layer)]
     if said is not None and not isinstance(said, Mapping):
         raise config.wrong(key, said, "an object")
-    if not said or _type(said) == "mrope":  # a position per axis of an image: equal for text
-        return key, {}
-    return key, said
+    return key, said or {}
 
 
 def _type(said: Mapping[str, Any]) -> str:
@@ -117,7 +139,7 @@ def frequencies(config: Config, layer: int, dims: int, tokens: int) -> dict[str,
     grows = 1.0
     if kind == "dynamic":
         longer = max(tokens, most) / most
-        base *= (factor * longer - (factor - 1)) ** (dims / (dims - 2))
+        base = _stretched(config, base, factor * longer - (factor - 1), dims)
     plain = [base ** (-2 * pair / dims) for pair in range(dims // 2)]
     if kind == "longrope":
         each = own.get("long_factor" if tokens > original else "short_factor")
