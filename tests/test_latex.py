@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Command, for_all, mostly_slow
+from conftest import BUNDLED, Command, for_all, mostly_slow
 
 from attncalc import Problem, read_problem, solve
 from attncalc.base.latex_text import in_latex
-from attncalc.equations.expressions import Indexed
+from attncalc.equations.expressions import Indexed, Number, Quotient, Sum
 from attncalc.problem.samples import SAMPLES
 from attncalc.writing.latex import write_latex
-from attncalc.writing.latex_math import in_tex, name_in_tex
+from attncalc.writing.latex_math import TexMath, in_tex, name_in_tex
 from attncalc.writing.page import Contents, make_page
 
 needs_latex = pytest.mark.skipif(
@@ -125,10 +125,18 @@ def test_a_body_compiles_in_the_narrowest_document(name: str, tmp_path: Path) ->
 @pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 99))
 def test_every_sample_compiles_as_a_key_and_as_a_worksheet(name: str, tmp_path: Path) -> None:
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))
-    ways: Any = ({"work": True}, {"work": True, "fractions": "plain"}, {"blank": True})
+    work = name != "convolution-2d"  # which has more entries than are written out
+    ways: Any = ({"work": work}, {"work": work, "fractions": "plain"}, {"blank": True})
     bodies = "\n\n".join(body(problem, **contents) for contents in ways)
     (tmp_path / "body.tex").write_text(bodies, encoding="utf-8")
     assert complaints(tmp_path, HOST) == []
+
+
+def test_an_equation_wider_than_a_line_is_a_paragraph_and_both_sums_of_a_quotient_break() -> None:
+    problem = read_problem(BUNDLED / "equations" / "gru.json")
+    assert r"\noindent\(z = [\operatorname{sigmoid}(\sum" in body(problem)
+    long = Sum(tuple(Number(str(each)) for each in range(3)))
+    assert TexMath().pieces(Quotient(long, long)) == ["(0", "+ 1", "+ 2)", "/ (0", "+ 1", "+ 2)"]
 
 
 @needs_latex

@@ -22,6 +22,7 @@ from attncalc.writing.latex_layout import (
     in_columns,
     matrix_blocks,
     names_in_latex,
+    paragraph,
     side_by_side,
     tabulars,
 )
@@ -155,7 +156,7 @@ class _Latex(parts.DocumentWriter[str]):
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield from self.heading(self.say("Given"))
-        yield from displayed(list(side_by_side(self._blocks(given.shown), self.room)))
+        yield from displayed(list(side_by_side(self._blocks(given.shown), self.room)), self.room)
 
     def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[MatrixBlock]:
         for grid in grids:
@@ -180,17 +181,17 @@ class _Latex(parts.DocumentWriter[str]):
         """
         room, blocks = self.room, list(self._blocks(section.shown))
         if section.is_marked:
-            yield from displayed(list(side_by_side(blocks, room)))
+            yield from displayed(list(side_by_side(blocks, room)), room)
         elif section.has_room:
             yield from self._with_room(section, equation, blocks)
         elif len(blocks) == 1 and fits_beside(equation, blocks[0], room):
-            yield from displayed([f"{equation} = {blocks[0].matrix}"])
+            yield from displayed([f"{equation} = {blocks[0].matrix}"], room)
         else:
             lines = list(side_by_side(blocks, room, first=equation))
             if len(lines) == 1:
-                yield from displayed(lines)
+                yield from displayed(lines, room)
             else:  # only the equation, and the heads side by side
-                yield from displayed(list(side_by_side(blocks, room)), equation)
+                yield from displayed(list(side_by_side(blocks, room)), room, equation)
 
     def _with_room(
         self, section: parts.Section, equation: str, blocks: Sequence[MatrixBlock]
@@ -200,11 +201,11 @@ class _Latex(parts.DocumentWriter[str]):
         first, (block, *more) = equation, blocks
         room = self.room - ROOM_BESIDE
         if more or block.caption or block.width > room:
-            yield from displayed([*side_by_side(blocks, self.room)], equation)
+            yield from displayed([*side_by_side(blocks, self.room)], self.room, equation)
             yield rf"\noindent {label}\par\vspace{{3cm}}"
             return
         if not fits_beside(equation, block, room):
-            yield rf"\noindent\({equation}\)\par\nopagebreak"
+            yield paragraph(equation)
             first = block.name
         rise = rf"\raisebox{{{0.9 * len(section.shown[0].rows):.1f}em}}{{{label}}}"
         matrix = rf"\(\displaystyle {first} = {block.matrix}\)"
