@@ -271,14 +271,13 @@ class Patterns(NamedTuple):
     texts: tuple[str, ...]
     full: bool
 
-    @property
-    def shown(self) -> list[str]:
-        """The sentences that are shown: all, or the first, and how to see the others."""
+    def shown(self, say: Callable[[str], str]) -> list[str]:
+        """Return the sentences that are shown: all, or the first, and how to see the others."""
         if self.full or len(self.texts) <= LEADING:
             return list(self.texts)
         more = len(self.texts) - LEADING
         others = f"{more:,} more sentence{'s' * (more > 1)}: attncalc explain --all shows them"
-        return [*self.texts[:LEADING], others]
+        return [*self.texts[:LEADING], say(others)]
 
 
 class Verdict(NamedTuple):
@@ -446,7 +445,7 @@ class DocumentWriter(Generic[T]):
 
     def patterns(self, patterns: Patterns) -> Iterator[T]:
         """Yield what is remarkable about the weights."""
-        yield from self.told(TITLE_OF_PATTERNS, patterns.shown)
+        yield from self.told(TITLE_OF_PATTERNS, patterns.shown(self.say))
 
     def appendix(self, appendix: Appendix) -> Iterator[T]:
         """Yield the documents that follow, one after another."""
