@@ -115,8 +115,8 @@ def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, 
     palette, scale = _palette(problem, look), scale_of([head])
     with house_style(texts_of(problem)):
         if look.has_heatmap:
-            words = words_of(problem.language), catalogue(problem.language).number
-            cells = _in_language(*_cells(problem, [head], look), *words)
+            (found,) = _cells(problem, [head], look)
+            cells = _in_language(found, problem.language)
             return figure.notes_of(heatmap.draw_heatmap(axes, cells, scale, palette=palette))
         if _is_of_class(problem, head, look):
             below_it: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.08)}
@@ -261,7 +261,7 @@ def _colored(
 ) -> figure.Mosaic:
     """Return the heatmaps of all heads, four in a row, with a color bar."""
     palette, say, number = palette_of(look), words_of(language), catalogue(language).number
-    every = [_in_language(cells, say, number) for cells in every]
+    every = [_in_language(cells, language) for cells in every]
     rows, columns = every[0].values.shape
     least = maps.natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots
     largest = heatmap.LARGEST if len(every) == 1 else LARGEST_OF_SEVERAL
@@ -330,12 +330,11 @@ def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[heatmap.
     return [heatmap.cells_of(problem, head, values=look.values, most=most) for head in heads]
 
 
-def _in_language(
-    cells: heatmap.Cells, say: Callable[[str], str], number: Callable[[str], str]
-) -> heatmap.Cells:
+def _in_language(cells: heatmap.Cells, language: str) -> heatmap.Cells:
     """Return cells with their titles and numbers in a language."""
-    texts = tuple(tuple(map(number, row)) for row in cells.texts)
-    return replace(cells, texts=texts, titles=(say(cells.titles[0]), say(cells.titles[1])))
+    rows, columns = map(words_of(language), cells.titles)
+    texts = tuple(tuple(map(catalogue(language).number, row)) for row in cells.texts)
+    return replace(cells, texts=texts, titles=(rows, columns))
 
 
 def _notes(problem: Problem, chosen: Sequence[maps.DrawnLines]) -> tuple[str, ...]:
