@@ -394,6 +394,11 @@ def _without_middle(heads: tuple[Grid, ...]) -> list[Grid]:
 T = TypeVar("T")
 
 
+def is_to_fill_in(part: Part) -> bool:
+    """Return whether a part is a step of a worksheet."""
+    return isinstance(part, Section) and part.has_room
+
+
 class DocumentWriter(Generic[T]):
     """A form of output: it writes a part by the method that is named like its class."""
 
@@ -417,10 +422,14 @@ class DocumentWriter(Generic[T]):
         self.words, self.is_titled = catalogue(document.language), bool(document.title)
         if document.title:
             yield from self.title(document.title)
-        for part in document.parts:
-            yield from self.write(part)
+        yield from self.body(document.parts)
         if notes := list(self.notes(document)):
             yield from self.told("Notes", notes)
+
+    def body(self, content: Iterable[Part]) -> Iterator[T]:
+        """Yield the parts of a document."""
+        for part in content:
+            yield from self.write(part)
 
     def title(self, text: str) -> Iterator[T]:
         """Yield the title of a document."""

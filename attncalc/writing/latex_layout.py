@@ -43,7 +43,7 @@ WIDEST_HEAD = 60.0
 """Points of a name that fits over a column; wider ones are listed above the matrix."""
 BETWEEN = 20.0
 """Points between two matrices on one line."""
-_EMPTY_STRUT = r"\rule{0pt}{1.8em}"
+_EMPTY_STRUT = r"\rule{0pt}{1.5em}"
 _EMPTY, _EMPTY_WIDTH = rf"{_EMPTY_STRUT}\underline{{\hspace{{3em}}}}", 30.0
 _DOTS = r"\cdots", r"\vdots"
 _BESIDE = "\n\\qquad "
