@@ -201,7 +201,7 @@ def _kind(name: str, words: str) -> str:
         return _NUMBER
     if name == "numbers":
         return r"[^()]+?"
-    if name == "list":
+    if name == "list" and words == AND:  # as in `{list} and {n} more`, which ends sentences, too
         return r"(?:(?! \(in |: ).)+?"
     if name in ("step", "entry", "part", "m"):
         return r"\S+?"

@@ -92,6 +92,8 @@ class ToEnglish:
             return self(value)
         if re.fullmatch(r"n\d?", name):
             return self._with_point(value) if ONE_NUMBER.fullmatch(value) else None
+        if name == "numbers":
+            return self._listed(self._with_point(value).replace("; ", ", "))
         return self._listed(value) if name == "list" else value
 
     def _with_point(self, number: str) -> str:
