@@ -41,14 +41,14 @@ BETWEEN, INDENT, FIRST = 24.0, 14.0, 5.0
 ROOM_BESIDE = 150.0
 """The least width of the room for work beside a matrix."""
 MOST_SHEETS = 2
-"""Pages of a worksheet, if the rooms on it may become small enough."""
+"""Pages of a worksheet, if the spaces on it may become small enough."""
 TALLEST_PICTURE, TALLEST_CODE = 560.0, 50.0
 MOST_DRAWN = 2_000
 TOO_MANY = "The map is left out: it has too many lines for a page."
 """Lines or cells of a picture."""
 
 
-class Rooms(NamedTuple):
+class Spaces(NamedTuple):
     """The room on a worksheet: width and height for an answer, height for work, steps in rows."""
 
     answer: tuple[float, float]
@@ -56,12 +56,12 @@ class Rooms(NamedTuple):
     in_rows: bool = False
 
 
-ROOMS = (
-    *(Rooms(BLANK, 90), Rooms((34, 20), 56)),
-    *(Rooms((34, 18), 40, in_rows=True), Rooms((30, 16), 20, in_rows=True)),
-    Rooms((28, 13), 8, in_rows=True),
+SPACES = (
+    *(Spaces(BLANK, 90), Spaces((34, 20), 56)),
+    *(Spaces((34, 18), 40, in_rows=True), Spaces((30, 16), 20, in_rows=True)),
+    Spaces((28, 13), 8, in_rows=True),
 )
-"""The rooms of worksheets, the widest first."""
+"""The spaces of worksheets, the widest first."""
 
 
 class Paper(NamedTuple):
@@ -106,8 +106,8 @@ def write_paper(documents: Sequence[parts.Document], report: Report | None = Non
 def _sheet(document: parts.Document, ink: Ink) -> Sheet:
     shown = in_language(document)
     names = [each.text for each in shown.parts if isinstance(each, parts.Field) and each.text]
-    kinds = ROOMS if any(map(parts.is_to_fill_in, document.parts)) else ROOMS[:1]
-    sizes = (list(_Paper(ink, document.language, rooms).document(shown)) for rooms in kinds)
+    kinds = SPACES if any(map(parts.is_to_fill_in, document.parts)) else SPACES[:1]
+    sizes = (list(_Paper(ink, document.language, spaces).document(shown)) for spaces in kinds)
     return Sheet(shown.title, ", ".join(names), _on_few_pages(sizes))
 
 
@@ -122,13 +122,13 @@ def _on_few_pages(sizes: Iterator[list[Line]]) -> list[Line]:
 
 
 class _Paper(parts.DocumentWriter[Line]):
-    def __init__(self, ink: Ink, language: str = ENGLISH, rooms: Rooms = ROOMS[0]) -> None:
-        self.ink, self.rooms = ink, rooms
+    def __init__(self, ink: Ink, language: str = ENGLISH, spaces: Spaces = SPACES[0]) -> None:
+        self.ink, self.spaces = ink, spaces
         self.formulas, self.small = (Formulas(ink, size, language) for size in (SIZE, WORK))
 
     def body(self, content: Iterable[parts.Part]) -> Iterator[Line]:
         for is_blank, group in groupby(content, parts.is_to_fill_in):
-            if is_blank and self.rooms.in_rows:
+            if is_blank and self.spaces.in_rows:
                 yield from self._steps(cast("list[parts.Section]", [*group]))
             else:
                 yield from super().body(group)
@@ -154,7 +154,7 @@ class _Paper(parts.DocumentWriter[Line]):
 
     def _room_below(self) -> Iterator[Line]:
         yield Line(self.ink.text(self.say("Work:"), SMALL), 6.0, stays=True)
-        yield Line(blank(0, self.rooms.work))
+        yield Line(blank(0, self.spaces.work))
 
     def title(self, text: str) -> Iterator[Line]:
         yield from self._said(text, TITLE, stays=True)
@@ -191,7 +191,7 @@ class _Paper(parts.DocumentWriter[Line]):
 
     def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[Block]:
         for grid in grids:
-            empty = self.rooms.answer
+            empty = self.spaces.answer
             yield from matrix_blocks(grid, self.formulas, ROOM, self.say, empty=empty)
 
     def _title_of(self, section: parts.Section) -> Iterator[Line]:
@@ -203,7 +203,7 @@ class _Paper(parts.DocumentWriter[Line]):
     def _titled(self, section: parts.Section, room: float) -> tuple[list[Line], list[Line]]:
         """Return the title and the equation; with little room on a page, both on one line."""
         title, equation = list(self._title_of(section)), list(self._equation(section))
-        if self.rooms.in_rows and len(title) == len(equation) == 1:
+        if self.spaces.in_rows and len(title) == len(equation) == 1:
             both = beside([title[0].box, equation[0].box], BETWEEN)
             if both.width <= room:
                 return [title[0]._replace(box=both)], []
@@ -238,7 +238,7 @@ class _Paper(parts.DocumentWriter[Line]):
                 block = beside(equals)
             if block.width + wanted <= ROOM:
                 room = (block.width + BETWEEN, block.up - label.up, label)
-                high = max(block.down, self.rooms.work - block.up) if section.has_room else 0.0
+                high = max(block.down, self.spaces.work - block.up) if section.has_room else 0.0
                 yield from _stay(lines, to_next=True)
                 yield Line(placed([(0.0, 0.0, block), room, (0.0, 0.0, blank(0, 0, high))]), 8.0)
                 return
