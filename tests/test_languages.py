@@ -3,7 +3,7 @@
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from importlib.resources import files
@@ -16,10 +16,12 @@ from browser import Browser
 from conftest import BUNDLED, Command, mostly_slow
 from gradient_kinds import kind_of_attention, kind_of_layers, posed
 from live_kinds import rarer
+from matplotlib.text import Text
 from test_live_page import press_button, quiet
 from test_numbas import NODE
 from test_systems import in_numbas
 
+import attncalc
 from attncalc import check
 from attncalc.base.errors import AttncalcError
 from attncalc.equations.own import Own
@@ -45,6 +47,9 @@ from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.paper.ink import Ink
 from attncalc.writing.paper.writer import _sheet, write_paper
+from attncalc.writing.patterns import sentence
+from attncalc.writing.plotting.look import Look
+from attncalc.writing.plotting.picture import figure_for, figure_of_gradient, render
 from attncalc.writing.reports.marking import MARKS, marking_document
 from attncalc.writing.terminal import write_tables
 from attncalc.writing.translated import in_language
@@ -436,6 +441,68 @@ def test_a_pdf_in_each_language(language: str) -> None:
     page = make_page(solution, Contents(solution.plan))
     assert write_paper([page]).content.startswith(b"%PDF-")
 
+
+def pattern_sentences(problem: Problem) -> Iterator[str]:
+    """Yield the sentences on the weights of a problem."""
+    try:
+        solution = attncalc.solve(problem)
+        yield from (sentence(problem, pattern) for pattern in solution.patterns)
+    except AttncalcError:
+        return
+
+
+def left_in_english(language: str, told: Iterable[str]) -> dict[str, str | None]:
+    """Return the sentences with an English word; "the" may be a token's name."""
+    words = catalogue(language)
+    said = {text: words.said(text, strict=True) for text in told}
+    of_patterns = re.compile(r"\b(?:inputs?|outputs?|more|attends?|and|of|weights?|shows?|with)\b")
+    return {text: each for text, each in said.items() if not each or of_patterns.search(each)}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_sentences_on_weights_are_translated(language: str) -> None:
+    problem = read_problem(BUNDLED / "heads.json")
+    assert left_in_english(language, pattern_sentences(problem)) == {}
+    told = ("Head 1: output 2 attends almost only to input 1 of X2 (at least 0.995 of its weight)",)
+    assert left_in_english(language, told) == {}
+
+
+@pytest.mark.slow
+def test_every_sentence_on_weights_of_samples_is_translated() -> None:
+    told = {
+        text for kind in KINDS for each in problems(kind, 12) for text in pattern_sentences(each)
+    }
+    assert len(told) > 300
+    assert [left_in_english(language, told) for language in LANGUAGES] == [{}] * len(LANGUAGES)
+
+
+def test_a_page_with_sentences_on_weights_counts_the_rest_in_its_language() -> None:
+    solution = attncalc.solve(read_problem(BUNDLED / "heads.json", language="de"))
+    text = write_markdown(make_page(solution, Contents((), given=False, patterns=True)))
+    assert "weitere Sätze: attncalc explain --all zeigt alle" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("kind", ["heads", "vit", "gradients"])
+def test_the_words_and_numbers_of_pictures_are_translated(kind: str, language: str) -> None:
+    solution = solve(read_problem(BUNDLED / f"{kind}.json", language=language, title=""))
+    look = Look("heatmap" if kind == "gradients" else "both")
+    of = "dS" if kind == "gradients" else None
+    figure = figure_of_gradient(solution, of, look) if of else figure_for(solution, None, look)
+    drawn = [each.get_text() for each in figure.findobj(Text)]
+    assert [text for text in drawn if LEFT_IN_PICTURES.search(text)] == []
+    assert any(re.search(r"\d,\d", text) for text in drawn) == (language not in ("zh", "ja"))
+    assert not any(re.search(r"\d\.\d", text) for text in drawn) or language in ("zh", "ja")
+    svg = render(solution, "svg").content.decode()
+    told = re.sub(r"\(\w+: [\w-]+\)", "", re.split('-description">|</desc', svg)[1])
+    assert not LEFT_IN_PICTURES.search(told)
+
+
+LEFT_IN_PICTURES = re.compile(
+    r"\b(?:[Ii]nputs?|[Oo]utputs?|keys|queries|heads?|weights?|itself|hatched|column|[Mm]ap|to"
+    r"|most|second)\b"
+)
 
 ENGLISH = re.compile(
     r"\b(?:the|is|are|with|because|its|your|which|taken|written|read|match|each|not|left|by|alone"

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Command, for_all, mostly_slow
+from conftest import BUNDLED, Command, for_all, mostly_slow
 
-from attncalc import Problem, read_problem, solve
+from attncalc import Problem, check, read_problem, solve
 from attncalc.base.latex_text import in_latex
-from attncalc.equations.expressions import Indexed
+from attncalc.equations.expressions import Indexed, Number, Quotient, Sum
 from attncalc.problem.samples import SAMPLES
+from attncalc.writing.document import Section
 from attncalc.writing.latex import write_latex
-from attncalc.writing.latex_math import in_tex, name_in_tex
+from attncalc.writing.latex_math import TexMath, in_tex, name_in_tex
 from attncalc.writing.page import Contents, make_page
 
 needs_latex = pytest.mark.skipif(
@@ -125,10 +126,18 @@ def test_a_body_compiles_in_the_narrowest_document(name: str, tmp_path: Path) ->
 @pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 99))
 def test_every_sample_compiles_as_a_key_and_as_a_worksheet(name: str, tmp_path: Path) -> None:
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))
-    ways: Any = ({"work": True}, {"work": True, "fractions": "plain"}, {"blank": True})
+    work = name != "convolution-2d"  # which has more entries than are written out
+    ways: Any = ({"work": work}, {"work": work, "fractions": "plain"}, {"blank": True})
     bodies = "\n\n".join(body(problem, **contents) for contents in ways)
     (tmp_path / "body.tex").write_text(bodies, encoding="utf-8")
     assert complaints(tmp_path, HOST) == []
+
+
+def test_an_equation_wider_than_a_line_is_a_paragraph_and_both_sums_of_a_quotient_break() -> None:
+    problem = read_problem(BUNDLED / "equations" / "gru.json")
+    assert r"\noindent\(z = [\operatorname{sigmoid}(\sum" in body(problem)
+    long = Sum(tuple(Number(str(each)) for each in range(3)))
+    assert TexMath().pieces(Quotient(long, long)) == ["(0", "+ 1", "+ 2)", "/ (0", "+ 1", "+ 2)"]
 
 
 @needs_latex
@@ -211,12 +220,60 @@ def test_a_key_of_four_tokens_and_two_heads_is_under_five_pages(tmp_path: Path) 
     assert int(pages[1]) < 5
 
 
+WORKSHEETS: dict[str, dict[str, Any]] = {
+    "self": {},
+    "causal": {"causal": True},
+    "cross": {"X": None, "X1": None, "X2": None},
+    "heads": {"heads": 2, "W_O": np.eye(4)},
+}
+
+
+def worksheet(kind: str, tokens: int) -> Problem:
+    """Return a problem as in a class, to fill in."""
+    fields = dict(WORKSHEETS[kind])
+    rows = np.arange(4 * tokens).reshape(tokens, 4) % 5 - 2.0
+    fields |= {name: rows for name in ("X1", "X2") if name in fields}
+    width = 4 if kind == "heads" else 2
+    weights = {name: np.eye(4)[:, :width] for name in ("W_Q", "W_K", "W_V")}
+    return Problem(**{"X": rows, **weights, **fields})
+
+
+@needs_latex
+@pytest.mark.slow
+@pytest.mark.parametrize("tokens", range(2, 7))
+def test_a_worksheet_fits_two_pages(tokens: int, tmp_path: Path) -> None:
+    """And it is read back when it is filled in."""
+    for kind in WORKSHEETS:
+        solution = solve(worksheet(kind, tokens))
+        page = make_page(solution, Contents(solution.steps, blank=True))
+        assert complaints(tmp_path, write_latex(page, standalone=True)) == []
+        log = (tmp_path / "doc.log").read_text(encoding="latin-1")
+        pages = re.search(r"Output written on doc\.pdf \((\d+) page", log)
+        assert pages is not None
+        assert int(pages[1]) <= (4 if kind == "heads" and tokens > 4 else 2)
+
+
+@pytest.mark.parametrize("kind", WORKSHEETS)
+def test_a_worksheet_with_steps_side_by_side_is_read_back(kind: str, tmp_path: Path) -> None:
+    solution = solve(worksheet(kind, 3))
+    page = make_page(solution, Contents(solution.steps, blank=True))
+    steps = [part.step.name for part in page.parts if isinstance(part, Section)]
+    texts = iter(np.concatenate([np.ravel(solution.shown(name)) for name in steps]))
+    empty = re.compile(r"\\rule\{0pt\}\{1\.5em\}\\underline\{\\hspace\{3em\}\}")
+    text = write_latex(page, standalone=True)
+    assert text.count(r"\begin{minipage}") > 2
+    (tmp_path / "filled.tex").write_text(empty.sub(lambda _: next(texts), text), encoding="utf-8")
+    marking = check(solution.problem, tmp_path / "filled.tex")
+    assert marking.score.earned == len(steps)
+    assert marking.answer.unread == ()
+
+
 def test_names_are_above_columns_and_beside_rows() -> None:
     page = body(TWO_HEADS, blank=True)
     scores = page.split(r"\subsection*{Scores")[1].split(r"\subsection*")[0]
     over = [rf"\makebox[0pt]{{{name}}}" for name in ("the", "cat", "sat", "down")]
     assert " & ".join(over) in scores
-    strut = r"\rule{0pt}{1.8em}"
+    strut = r"\rule{0pt}{1.5em}"
     assert scores.count(rf"\text{{cat}}{strut}") == 2, "names are as far apart as empty rows"
     assert "olumns: " not in page
 
@@ -292,9 +349,9 @@ def test_a_map_is_on_the_page_of_its_sentences() -> None:
         assert found is None or ("attends" in found[1] and "map.pdf" in found[1])
 
 
-@pytest.mark.parametrize(("heads", "tokens", "count"), [(2, 3, 2), (4, 3, 3), (2, 20, 1)])
+@pytest.mark.parametrize(("heads", "tokens", "count"), [(2, 3, 2), (4, 3, 4), (2, 20, 2)])
 def test_the_dots_of_several_heads_are_on_one_page(heads: int, tokens: int, count: int) -> None:
     solution = solve(random_problem(tokens, 4, heads=heads))
     text = write_latex(make_page(solution, Contents(solution.steps, blank=True)), standalone=True)
-    (together,) = re.findall(r"\\begin\{minipage\}(.*?)\\end\{minipage\}", text, re.DOTALL)
+    together = re.findall(r"\\begin\{minipage\}(.*?)\\end\{minipage\}", text, re.DOTALL)[-1]
     assert together.count("{Outputs}") == count

@@ -33,7 +33,7 @@ from pictures import (
 )
 
 from attncalc import InputError, Problem, solve
-from attncalc.writing.plotting import drawing
+from attncalc.writing.plotting import style
 from attncalc.writing.plotting.drawing import draw, draw_blank
 from attncalc.writing.plotting.figure import Caption, LeftOut, Mosaic, Track, figure_of
 from attncalc.writing.plotting.look import KINDS, Look, read_size
@@ -616,7 +616,7 @@ def test_the_words_of_a_map_are_in_the_language_of_the_problem(language: str) ->
 
 
 def test_without_a_font_the_words_of_a_map_stay_english(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "undrawable", "".join)
+    monkeypatch.setattr(style, "undrawable", "".join)
     problem = Problem(Q=[[1]], K=[[1]], V=[[1]], language="ja")
     said = {text.get_text() for text in texts(draw_blank(problem, Look()))}
     assert {"Inputs (K)", "Outputs"} <= said

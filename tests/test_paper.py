@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from conftest import BUNDLED, Command, mostly_slow
 
-from attncalc.languages.catalogue import LANGUAGES
+from attncalc.languages.catalogue import LANGUAGES, catalogue
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
+from attncalc.writing.latex import RULE_OF_LINES
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.paper import writer
 from attncalc.writing.paper.ink import Ink, Letters, Mark
@@ -150,6 +151,19 @@ def test_a_worksheet_has_no_answers_and_a_line_for_the_name() -> None:
     assert "Name:" in shown
     assert texts(found[-1]).count("Inputs") == 1
     assert "draw a solid line" in texts(found[-1])
+
+
+@pytest.mark.parametrize("tokens", mostly_slow(range(2, 7), 5))
+def test_a_worksheet_fits_two_pages_with_its_map_and_instruction_on_one(tokens: int) -> None:
+    for language in ("en", "de", "ja"):
+        for heads, causal in ((1, False), (1, True), (2, False)):
+            problem = small_problem(tokens, heads, causal=causal, language=language)
+            pages = pages_of(sheet_of(problem, Ink(), blank=True))
+            assert len(pages) <= (3 if heads > 1 and tokens > 4 else 2)
+            say = catalogue(language).say
+            assert texts(pages[-1]).split().count(say("Inputs")) == heads
+            assert all(say(RULE_OF_LINES)[:20] not in texts(page) for page in pages[:-1])
+            assert texts(pages[-1]).count(say("Work:")) >= 1
 
 
 def small_problem(tokens: int, heads: int, **fields: Any) -> Problem:

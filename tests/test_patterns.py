@@ -776,10 +776,10 @@ def test_three_sentences_lead_and_the_others_are_counted() -> None:
     from attncalc.writing.document import Patterns
 
     texts = tuple("abcd")
-    assert Patterns(texts, full=True).shown == list(texts)
-    assert Patterns(texts[:3], full=False).shown == list(texts[:3])
+    assert Patterns(texts, full=True).shown(str) == list(texts)
+    assert Patterns(texts[:3], full=False).shown(str) == list(texts[:3])
     said = "1 more sentence: attncalc explain --all shows them"
-    assert Patterns(texts, full=False).shown == [*texts[:3], said]
+    assert Patterns(texts, full=False).shown(str) == [*texts[:3], said]
 
 
 @pytest.mark.slow

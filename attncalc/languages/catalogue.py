@@ -5,7 +5,8 @@ letters of the name say what is there:
 
 - `{n}`, `{n2}`: a number, with the decimal sign of the language;
 - `{t_cause}`: a text that is a message itself;
-- `{list}`: names in a row: a, b and c;
+- `{t_each}`, `{t_parts}`: such texts in a row (a, b and c), and between semicolons;
+- `{list}`, `{numbers}`: names or numbers in a row: a, b and c;
 - `{line}`, `{points}`, `{rest}`: text with numbers; any other: text that stays as it is.
 """
 
@@ -14,6 +15,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
+
+from attncalc.base.text import capital
 
 DECIMAL_COMMA = ("de", "fr", "es", "pt")
 LISTS_BY_MARKS = ("zh", "ja")
@@ -26,6 +29,8 @@ PLACE = re.compile(r"\{(\w+)\}")
 _NUMBER = r"[-−]?\d(?:[\d.,]*\d)?\.?(?:[×^/\d-]*)|[-−]?∞"
 ONE_NUMBER = re.compile(r"(?:[-−]?\d(?:[.,]*+\d)*+\.?[×^/\d-]*+|[-−]?∞) ?%?")
 """A number alone; `_NUMBER` gives back what the words behind it need."""
+_ROWS = {"t_each": re.compile(r"(, | and )"), "t_parts": re.compile("(; )")}
+"""Where texts in a row are split."""
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 AND, MORE = " and ", re.compile(r" and [\d,]+ more$")
 _MESSAGE = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)
@@ -109,14 +114,15 @@ class Catalogue:
         return dict(sorted(kept.items(), key=lambda each: -_literal(each[0])))
 
     def _part(self, name: str, text: str, *, strict: bool) -> str | None:
+        if name in _ROWS:
+            items = "".join(map(self._item, _ROWS[name].split(text)))
+            return self._listed(items) if name == "t_each" else items
         if name.startswith("t_"):
-            one, _, other = text.rpartition(_OR)
-            said = [self.said(each, strict=True) for each in (*one.split("; "), other) if one]
-            firsts = [each for each in said[:-1] if each]
-            if firsts and len(firsts) + 1 == len(said) and said[-1]:
-                return self.messages[_EITHER].format(t_a="; ".join(firsts), t_b=said[-1])
-            return self.said(text, strict=strict) or (None if strict else text)
-        if name == "list":
+            # behind a colon, a sentence begins small in English
+            return self._text(capital(text) if name == "t_said" else text, strict=strict)
+        if name == "numbers" and self.has_comma:
+            name, text = "list", self.number(text).replace(", ", "; ")
+        if name in ("list", "numbers"):
             return self.say(text) if MORE.search(text) else self._listed(text)
         if name in ("points", "rest"):
             for words in _IN_POINTS:
@@ -124,6 +130,23 @@ class Catalogue:
             return self.number(text.replace(" of ", "/"))
         is_number = name == "line" or re.fullmatch(r"n\d?", name)
         return self.number(text) if is_number else text
+
+    def _text(self, text: str, *, strict: bool) -> str | None:
+        """Return a text within a sentence, or several with "or", in this language."""
+        one, _, other = text.rpartition(_OR)
+        said = [self.said(each, strict=True) for each in (*one.split("; "), other) if one]
+        firsts = [each for each in said[:-1] if each]
+        if firsts and len(firsts) + 1 == len(said) and said[-1]:
+            return self.messages[_EITHER].format(t_a="; ".join(firsts), t_b=said[-1])
+        if ONE_NUMBER.fullmatch(text):
+            return self.number(text)
+        return self.said(text, strict=strict) or (None if strict else text)
+
+    def _item(self, text: str) -> str:
+        """Return one of several texts in this language; of names in a row, their separators."""
+        if said := self.said(capital(text), strict=True):
+            return said if text == capital(text) else said[:1].lower() + said[1:]
+        return self.said(text, strict=True) or self._listed(text)
 
     def _listed(self, text: str) -> str:
         """Return names in a row with the separators of the language."""
@@ -176,7 +199,11 @@ def _kind(name: str, words: str) -> str:
     """Return the pattern of what has a name, with these words behind it."""
     if re.fullmatch(r"n\d?", name):
         return _NUMBER
-    if name in ("step", "entry", "part"):
+    if name == "numbers":
+        return r"[^()]+?"
+    if name == "list" and words == AND:  # as in `{list} and {n} more`, which ends sentences, too
+        return r"(?:(?! \(in |: ).)+?"
+    if name in ("step", "entry", "part", "m"):
         return r"\S+?"
     # the step of a mistake follows its whole sentence
     if name in ("a", "b"):  # formulas

@@ -1,7 +1,7 @@
 """Translated sentences as their English messages: for pages of attncalc that are read back."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
@@ -26,21 +26,21 @@ class _Said(NamedTuple):
     texts: tuple[str, ...]
     names: tuple[str, ...]
 
-    def values(self, sentence: str) -> dict[str, str] | None:
-        """Return what a sentence has for each name; None if it is another sentence."""
+    def values(self, sentence: str) -> Iterator[dict[str, str]]:
+        """Yield what a sentence has for each name, split at the first and at the last place."""
         first, *between, last = self.texts
         end = len(sentence) - len(last)
         if not (sentence.startswith(first) and sentence.endswith(last)):
-            return None
-        values, at = [], len(first)
-        for text in between:
-            found = sentence.find(text, at + 1, end)
-            if found < 0:
-                return None
-            values.append(sentence[at:found])
-            at = found + len(text)
-        values.append(sentence[at:end])
-        return dict(zip(self.names, values, strict=True)) if all(values) else None
+            return
+        for find in (sentence.find, sentence.rfind):  # a name may have the text behind it, too
+            values, at = [], len(first)
+            for place, text in enumerate(between, start=1):
+                found = (find if place == len(between) else sentence.find)(text, at + 1, end)
+                values.append(sentence[at : max(found, at)])
+                at = found + len(text)
+            values.append(sentence[at:end])
+            if all(values):
+                yield dict(zip(self.names, values, strict=True))
 
     def filled(self, values: dict[str, str]) -> str:
         """Return the sentence with a value for each name."""
@@ -73,9 +73,9 @@ class ToEnglish:
         if sentence in self._whole:
             return self._whole[sentence]
         for said, english in chain(*(self._varied.get(each, ()) for each in (sentence[:1], ""))):
-            values = said.values(sentence)
-            if values is not None and (parts := self._parts(values)):
-                return english.filled(parts)
+            for values in said.values(sentence):
+                if parts := self._parts(values):
+                    return english.filled(parts)
         return None
 
     def _parts(self, values: dict[str, str]) -> dict[str, str] | None:
@@ -92,6 +92,8 @@ class ToEnglish:
             return self(value)
         if re.fullmatch(r"n\d?", name):
             return self._with_point(value) if ONE_NUMBER.fullmatch(value) else None
+        if name == "numbers":
+            return self._listed(self._with_point(value).replace("; ", ", "))
         return self._listed(value) if name == "list" else value
 
     def _with_point(self, number: str) -> str:

@@ -271,14 +271,13 @@ class Patterns(NamedTuple):
     texts: tuple[str, ...]
     full: bool
 
-    @property
-    def shown(self) -> list[str]:
-        """The sentences that are shown: all, or the first, and how to see the others."""
+    def shown(self, say: Callable[[str], str]) -> list[str]:
+        """Return the sentences that are shown: all, or the first, and how to see the others."""
         if self.full or len(self.texts) <= LEADING:
             return list(self.texts)
         more = len(self.texts) - LEADING
         others = f"{more:,} more sentence{'s' * (more > 1)}: attncalc explain --all shows them"
-        return [*self.texts[:LEADING], others]
+        return [*self.texts[:LEADING], say(others)]
 
 
 class Verdict(NamedTuple):
@@ -395,6 +394,11 @@ def _without_middle(heads: tuple[Grid, ...]) -> list[Grid]:
 T = TypeVar("T")
 
 
+def is_to_fill_in(part: Part) -> bool:
+    """Return whether a part is a step of a worksheet."""
+    return isinstance(part, Section) and part.has_room
+
+
 class DocumentWriter(Generic[T]):
     """A form of output: it writes a part by the method that is named like its class."""
 
@@ -418,10 +422,14 @@ class DocumentWriter(Generic[T]):
         self.words, self.is_titled = catalogue(document.language), bool(document.title)
         if document.title:
             yield from self.title(document.title)
-        for part in document.parts:
-            yield from self.write(part)
+        yield from self.body(document.parts)
         if notes := list(self.notes(document)):
             yield from self.told("Notes", notes)
+
+    def body(self, content: Iterable[Part]) -> Iterator[T]:
+        """Yield the parts of a document."""
+        for part in content:
+            yield from self.write(part)
 
     def title(self, text: str) -> Iterator[T]:
         """Yield the title of a document."""
@@ -446,7 +454,7 @@ class DocumentWriter(Generic[T]):
 
     def patterns(self, patterns: Patterns) -> Iterator[T]:
         """Yield what is remarkable about the weights."""
-        yield from self.told(TITLE_OF_PATTERNS, patterns.shown)
+        yield from self.told(TITLE_OF_PATTERNS, patterns.shown(self.say))
 
     def appendix(self, appendix: Appendix) -> Iterator[T]:
         """Yield the documents that follow, one after another."""

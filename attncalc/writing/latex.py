@@ -6,13 +6,17 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import cast
 
 from attncalc.base.latex_text import CJK, LETTERS, in_latex
 from attncalc.base.text import capital
 from attncalc.languages.catalogue import catalogue
 from attncalc.writing import document as parts
+from attncalc.writing.blocks import blocks_of
 from attncalc.writing.html.qr import in_rules
 from attncalc.writing.latex_layout import (
+    BETWEEN,
     LINE,
     LINE_OF_OWN,
     MatrixBlock,
@@ -22,8 +26,11 @@ from attncalc.writing.latex_layout import (
     in_columns,
     matrix_blocks,
     names_in_latex,
+    paragraph,
+    set_width,
     side_by_side,
     tabulars,
+    text_width,
 )
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.prose import MOST_NAMED, more_than_named, sentence
@@ -61,6 +68,12 @@ MOST_DOTS = 16
 """Rows of dots, and two for the space of each head, that fit on a page."""
 MOST_BESIDE_A_MAP = 20
 """Sentences, about a line each, that fit on a page with the map."""
+_BREAK = r"\addpenalty{-300}"
+"""A page ends before a step, as before any heading."""
+SIZE_OF_TITLE = 1.4
+"""How wide the bold letters of titles are, relative to others."""
+NARROW, WIDTHS_OF_MAP = 45.0, ((90, 250, 340), (65, 170, 225))
+"""The width of names beside narrow maps; of each kind its columns, and its width."""
 ROOM_BESIDE = 150.0
 """The least width of the room for work beside a matrix, in points."""
 SMALL = 0.9
@@ -136,6 +149,41 @@ class _Latex(parts.DocumentWriter[str]):
         self.picture = picture
         self.room = room
 
+    def body(self, content: Iterable[parts.Part]) -> Iterator[str]:
+        for is_blank, group in groupby(content, parts.is_to_fill_in):
+            if is_blank:
+                yield from self._steps(cast("list[parts.Section]", [*group]))
+            else:
+                yield from super().body(group)
+
+    def _steps(self, sections: Sequence[parts.Section]) -> Iterator[str]:
+        """Yield steps to fill in, narrow ones side by side above the room for their work."""
+        tiles = [self._tile(section) for section in sections]
+        for first, end in blocks_of([width for width, _ in tiles], self.room, BETWEEN):
+            if end - first == 1:
+                yield from self.section(sections[first])
+                continue
+            boxes = f"\\hspace{{{BETWEEN}pt}}%\n".join(tile for _, tile in tiles[first:end])
+            yield rf"\par{_BREAK}\bigskip\noindent {boxes}\par\nopagebreak"
+            yield rf"\noindent {self._work_label}\par{_room(sections[first])}"
+
+    @property
+    def _work_label(self) -> str:
+        return rf"{{\small {in_latex(self.say('Work:'))}}}"
+
+    def _tile(self, section: parts.Section) -> tuple[float, str]:
+        """Return a step as a box, after its width; one that needs a line is as wide as it."""
+        blocks = list(self._blocks(section.shown))
+        title, (name, equation) = in_latex(capital(section.said)), _equation(section)
+        widths = [SIZE_OF_TITLE * text_width(title), set_width(f"{name} = {equation}")]
+        widths.append(sum(block.width + BETWEEN for block in blocks) - BETWEEN)
+        if section.remarks or section.legend or any(block.caption for block in blocks):
+            return self.room, ""
+        matrices = _beside(blocks)
+        head = rf"{{\large\bfseries {title}}}\par{paragraph(f'{name} = {equation}')}"
+        lines, width = rf"{head}\smallskip\({matrices}\)", max(widths)
+        return width, rf"\begin{{minipage}}[t]{{{width:.0f}pt}}{lines}\end{{minipage}}"
+
     def title(self, text: str) -> Iterator[str]:
         yield rf"\section*{{{in_latex(text)}}}"
 
@@ -155,7 +203,7 @@ class _Latex(parts.DocumentWriter[str]):
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield from self.heading(self.say("Given"))
-        yield from displayed(list(side_by_side(self._blocks(given.shown), self.room)))
+        yield from displayed(list(side_by_side(self._blocks(given.shown), self.room)), self.room)
 
     def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[MatrixBlock]:
         for grid in grids:
@@ -165,8 +213,7 @@ class _Latex(parts.DocumentWriter[str]):
         name, title = name_in_tex(section.step.name), in_latex(capital(section.said))
         which = rf"\({name}\): " if section.is_marked else ""
         yield rf"\subsection*{{{which}{title}}}"
-        equation = _FOREIGN.sub(lambda found: in_latex(found[0]), in_tex(section.formula))
-        yield from self._result(section, f"{name} = {equation}")
+        yield from self._result(section, " = ".join(_equation(section)))
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
         yield from _footnote(section, self.say)
@@ -180,35 +227,36 @@ class _Latex(parts.DocumentWriter[str]):
         """
         room, blocks = self.room, list(self._blocks(section.shown))
         if section.is_marked:
-            yield from displayed(list(side_by_side(blocks, room)))
+            yield from displayed(list(side_by_side(blocks, room)), room)
         elif section.has_room:
             yield from self._with_room(section, equation, blocks)
         elif len(blocks) == 1 and fits_beside(equation, blocks[0], room):
-            yield from displayed([f"{equation} = {blocks[0].matrix}"])
+            yield from displayed([f"{equation} = {blocks[0].matrix}"], room)
         else:
             lines = list(side_by_side(blocks, room, first=equation))
             if len(lines) == 1:
-                yield from displayed(lines)
+                yield from displayed(lines, room)
             else:  # only the equation, and the heads side by side
-                yield from displayed(list(side_by_side(blocks, room)), equation)
+                yield from displayed(list(side_by_side(blocks, room)), room, equation)
 
     def _with_room(
         self, section: parts.Section, equation: str, blocks: Sequence[MatrixBlock]
     ) -> Iterator[str]:
         """Yield a matrix to fill in with the room for work: beside it, or below if it is wide."""
-        label = rf"{{\small {in_latex(self.say('Work:'))}}}"
-        first, (block, *more) = equation, blocks
-        room = self.room - ROOM_BESIDE
-        if more or block.caption or block.width > room:
-            yield from displayed([*side_by_side(blocks, self.room)], equation)
-            yield rf"\noindent {label}\par\vspace{{3cm}}"
+        label, room = self._work_label, self.room - ROOM_BESIDE
+        width = sum(block.width + BETWEEN for block in blocks) - BETWEEN
+        if width > room or any(block.caption for block in blocks):
+            yield from displayed([*side_by_side(blocks, self.room)], self.room, equation)
+            yield rf"\noindent {label}\par{_room(section)}"
             return
-        if not fits_beside(equation, block, room):
-            yield rf"\noindent\({equation}\)\par\nopagebreak"
-            first = block.name
-        rise = rf"\raisebox{{{0.9 * len(section.shown[0].rows):.1f}em}}{{{label}}}"
-        matrix = rf"\(\displaystyle {first} = {block.matrix}\)"
-        yield rf"\noindent {matrix}\hspace{{2em}}\smash{{{rise}}}\par\vspace{{1.1cm}}"
+        matrices = _beside(blocks)
+        if len(blocks) == 1 and fits_beside(equation, blocks[0], room):
+            matrices = f"{equation} = {blocks[0].matrix}"
+        else:
+            yield paragraph(equation)
+        rise = rf"\raisebox{{{0.75 * len(section.shown[0].rows):.1f}em}}{{{label}}}"
+        matrix = rf"\(\displaystyle {matrices}\)"
+        yield rf"\noindent {matrix}\hspace{{2em}}\smash{{{rise}}}\par{_room(section)}"
 
     def _work(self, section: parts.Section) -> Iterator[str]:
         """Yield the work, small, with as many entries side by side as fit."""
@@ -225,11 +273,19 @@ class _Latex(parts.DocumentWriter[str]):
         lines = [rf"\subsection*{{{in_latex(self.say(connections.title))}}}"]
         if connections.is_blank:  # paper is drawn on
             titles = [f"Head {head}" if head else "" for head, _ in connections.heads]
-            maps = [_empty_map(connections, each, self.say) for each in titles]
+            names = [*connections.inputs, *connections.outputs]
+            is_narrow = (
+                len(titles) > 1
+                and max(map(text_width, names)) <= NARROW
+                and self.room > 2 * WIDTHS_OF_MAP[1][2]
+            )
+            wide = WIDTHS_OF_MAP[is_narrow]
+            maps = [_empty_map(connections, each, self.say, wide) for each in titles]
             longest = max(len(connections.inputs), len(connections.outputs))
-            count = max(1, MOST_DOTS // (longest + 2))
-            yield _on_one_page([*lines, _said(self.say(RULE_OF_LINES)), *maps[:count]])
-            yield from maps[count:]
+            count = max(1, MOST_DOTS // (longest + 2)) * (1 + is_narrow)
+            whole = [*lines, _said(self.say(RULE_OF_LINES)), _centered(maps[:count])]
+            yield _BREAK + _on_one_page(whole)
+            yield from map(_centered, maps[count:])
             return
         for _, head, sentences in connections.shown:
             if head:
@@ -259,6 +315,22 @@ class _Latex(parts.DocumentWriter[str]):
         yield from tabulars(sheet.grid, self.room)
 
 
+def _room(section: parts.Section) -> str:
+    """Return the room for the work of a step: less beside many rows, and all that a page has."""
+    rows = sum(len(grid.rows) for grid in section.shown)
+    return rf"\vspace{{{max(4, 60 - 9 * rows)}pt plus 1fill}}"
+
+
+def _equation(section: parts.Section) -> tuple[str, str]:
+    """Return the name of a step, and its formula."""
+    formula = _FOREIGN.sub(lambda found: in_latex(found[0]), in_tex(section.formula))
+    return name_in_tex(section.step.name), formula
+
+
+def _beside(blocks: Iterable[MatrixBlock]) -> str:
+    return r" \qquad ".join(f"{block.name} = {block.matrix}" for block in blocks)
+
+
 def _on_one_page(lines: Iterable[str]) -> str:
     whole = "\n".join(lines)
     return rf"\noindent\begin{{minipage}}{{\linewidth}}{whole}\end{{minipage}}\par"
@@ -271,16 +343,25 @@ def _footnote(section: parts.Section, say: Callable[[str], str]) -> Iterator[str
         yield rf"\noindent \textdagger{{}} {in_latex(say('not zero'))}: {said}.\par"
 
 
-def _empty_map(dots: parts.Connections, head: str, say: Callable[[str], str]) -> str:
-    """Return the two columns of dots to draw lines between, in LaTeX's own picture."""
-    sides = [(dots.inputs, 90, -6, "r"), (dots.outputs, 250, 6, "l")]
+def _centered(pictures: Iterable[str]) -> str:
+    return "\n".join([r"\begin{center}\setlength{\unitlength}{1pt}", *pictures, r"\end{center}"])
+
+
+def _empty_map(
+    dots: parts.Connections, head: str, say: Callable[[str], str], wide: tuple[int, int, int]
+) -> str:
+    """Return the two columns of dots to draw lines between, in LaTeX's own picture.
+
+    wide: where they are, and its width.
+    """
+    left, right, width = wide
+    sides = [(dots.inputs, left, -6, "r"), (dots.outputs, right, 6, "l")]
     longest = max(len(names) for names, *_ in sides)
-    pitch = min(30.0, 450.0 / longest)
+    pitch = min(26.0, 450.0 / longest)
     height = pitch * longest
     before = f"{say(head)}: " if head else ""
-    lines = [r"\begin{center}\setlength{\unitlength}{1pt}"]
-    lines.append(rf"\begin{{picture}}(340,{height + 30:.0f})")
-    for words, x in ((f"{before}{say('Inputs')}", 90), (say("Outputs"), 250)):
+    lines = [rf"\begin{{picture}}({width},{height + 30:.0f})"]
+    for words, x in ((f"{before}{say('Inputs')}", left), (say("Outputs"), right)):
         title = in_latex(words)
         lines.append(rf"\put({x},{height + 15:.1f}){{\makebox(0,0){{\textbf{{{title}}}}}}}")
     for names, x, away, side in sides:
@@ -289,7 +370,7 @@ def _empty_map(dots: parts.Connections, head: str, say: Callable[[str], str]) ->
             y = top - pitch * i
             lines.append(rf"\put({x},{y:.1f}){{\circle*{{4}}}}")
             lines.append(rf"\put({x + away},{y:.1f}){{\makebox(0,0)[{side}]{{{name}}}}}")
-    return "\n".join([*lines, r"\end{picture}\end{center}"])
+    return "\n".join([*lines, r"\end{picture}"])
 
 
 def _said(text: str) -> str:

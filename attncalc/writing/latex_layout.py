@@ -25,7 +25,7 @@ _WIDTHS |= {"†": 5.0, "…": 14.0, "∂": 6.0}
 _DIGIT, _LETTER = 5.1, 7.5
 _SIGNS = {r"\cdot": "·", r"\times": "×", r"\infty": "∞", r"\sqrt": "√", r"\approx": "≈"}
 _SIGNS |= {r"\dagger": "†", r"\cdots": "…", r"\vdots": " ", r"\mathbf": " ", r"\quad": "…"}
-_SIGNS |= {r"\partial": "∂"}
+_SIGNS |= {r"\partial": "∂", r"\sum": "…"} | dict.fromkeys((r"\lt", r"\gt", r"\le", r"\ge"), "=")
 _SET = _WIDTHS | {" ": 0.0, "+": 12.3, "=": 13.4, "·": 7.3, "≈": 13.4, "×": 12.3, "&": 0.0}
 _WORDS = {r"\tanh": "tanh", r"\sin": "sin", r"\cos": "cos", r"\Phi": "Φ"}
 """Commands that are set as letters."""
@@ -33,6 +33,7 @@ _NARROW, _BROAD = 5.7, 10.5
 SCRIPT, BOLD = 0.8, 1.16
 """How wide small and bold letters are, relative to others."""
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]")
+_FIXED = re.compile(r"\\(?:left|right)(?=[\[\]()])")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 COLUMN_GAP, BRACKETS = 10.0, 14.0
 MOST_ROWS, MOST_EMPTY_ROWS = 25, 18
@@ -42,7 +43,7 @@ WIDEST_HEAD = 60.0
 """Points of a name that fits over a column; wider ones are listed above the matrix."""
 BETWEEN = 20.0
 """Points between two matrices on one line."""
-_EMPTY_STRUT = r"\rule{0pt}{1.8em}"
+_EMPTY_STRUT = r"\rule{0pt}{1.5em}"
 _EMPTY, _EMPTY_WIDTH = rf"{_EMPTY_STRUT}\underline{{\hspace{{3em}}}}", 30.0
 _DOTS = r"\cdots", r"\vdots"
 _BESIDE = "\n\\qquad "
@@ -225,8 +226,20 @@ def side_by_side(blocks: Iterable[MatrixBlock], room: float, first: str = "") ->
         yield _BESIDE.join(line)
 
 
-def displayed(lines: Sequence[str], first: str = "") -> Iterator[str]:
-    """Yield one display of lines; an equation before them stays on the page of the first."""
+def paragraph(equation: str) -> str:
+    """Return an equation as a paragraph, without brackets that TeX never breaks."""
+    loose = _FIXED.sub("", equation)
+    return rf"\noindent\({loose}\)\par\nopagebreak"
+
+
+def displayed(lines: Sequence[str], room: float, first: str = "") -> Iterator[str]:
+    """Yield one display of lines; an equation before them stays on the page of the first.
+
+    An equation that is wider than a line is a paragraph, which TeX breaks between its signs.
+    """
+    if set_width(first) > room:
+        yield paragraph(first)
+        first = ""
     if lines or first:
         body = " \\\\\n".join(lines)
         together = " \\\\*\n".join(filter(None, (first, body)))

@@ -253,13 +253,19 @@ class TexMath(MathWriter):
             return [self.term(term, first=not place) for place, term in enumerate(expression.terms)]
         if isinstance(expression, node.Quotient) and isinstance(expression.top, node.Sum):
             first, *rest = self.pieces(expression.top)
-            rest[-1] += f") / {self._bracketed(expression.bottom)}"
-            return [f"({first}", *rest]
-        if isinstance(expression, node.Quotient) and isinstance(expression.bottom, node.Sum):
-            first, *rest = self.pieces(expression.bottom)
             rest[-1] += ")"
-            return [self._bracketed(expression.top), f"/ ({first}", *rest]
+            return [f"({first}", *rest, *self._divided(expression.bottom)]
+        if isinstance(expression, node.Quotient) and isinstance(expression.bottom, node.Sum):
+            return [self._bracketed(expression.top), *self._divided(expression.bottom)]
         return [self.write(expression)]
+
+    def _divided(self, bottom: node.Expression) -> list[str]:
+        """Return what is behind the top of a quotient, in parts."""
+        if not isinstance(bottom, node.Sum):
+            return [f"/ {self._bracketed(bottom)}"]
+        first, *rest = self.pieces(bottom)
+        rest[-1] += ")"
+        return [f"/ ({first}", *rest]
 
     def _bracketed(self, expression: node.Expression) -> str:
         written = self.write(expression)

@@ -111,7 +111,7 @@ class _Terminal(parts.DocumentWriter[Text]):
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[Text]:
         yield self._line(self.say(parts.TITLE_OF_PATTERNS), "bold")
-        yield from (Continued(self.known(text)) for text in patterns.shown)
+        yield from (Continued(self.known(text)) for text in patterns.shown(self.say))
 
     def _dots(self, connections: parts.Connections) -> Iterator[Text]:
         """Yield the two columns of dots to draw lines between."""

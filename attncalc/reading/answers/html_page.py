@@ -22,7 +22,17 @@ _OWN = re.compile(r"<meta name=\"?generator\"? content=\"?attncalc\b")
 _LANGUAGE = re.compile(r"<html lang=\"?(\w{2})\b")
 _SKIPPED = ("style", "script", "template", "svg", "title", "head", "noscript", "button", "select",
             "annotation-xml")  # fmt: skip
-_BESIDE = ("facts", "equation", "work", "legend", "remark", "on-paper", "unseen", "label")
+_BESIDE = (
+    "facts",
+    "equation",
+    "work",
+    "legend",
+    "remark",
+    "on-paper",
+    "unseen",
+    "label",
+    "patterns",
+)
 """Classes of the elements beside the matrices of attncalc's own pages."""
 _VOID = ("meta", "link", "br", "img", "input", "hr", "col", "wbr", "base", "source", "mspace")
 _BLOCKS = ("p", "div", "li", "ul", "ol", "section", "main", "article", "pre", "br", "summary",

@@ -57,7 +57,8 @@ _DROPPED = {"hspace": 1, "vspace": 1, "phantom": 1, "vphantom": 1, "hphantom": 1
             "usepackage": 1, "documentclass": 1, "newcommand": 2, "renewcommand": 2,
             "providecommand": 2, "DeclareMathOperator": 2, "setcounter": 2, "pagestyle": 1,
             "geometry": 1, "includegraphics": 1, "cellcolor": 1, "rowcolor": 1,
-            "noalign": 1, "cline": 1, "cmidrule": 1, "thispagestyle": 1}  # fmt: skip
+            "noalign": 1, "cline": 1, "cmidrule": 1, "thispagestyle": 1,
+            "addpenalty": 1}  # fmt: skip
 """Commands without visible text, and the number of their groups without text."""
 _BEFORE_TEXT = {"overset": 1, "underset": 1, "stackrel": 1, "parbox": 1, "raisebox": 1,
                 "makebox": 0, "framebox": 0, "textcolor": 1, "colorbox": 1, "fcolorbox": 2,

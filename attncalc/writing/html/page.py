@@ -299,7 +299,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[Html]:
         yield self._section(
-            self.say(parts.TITLE_OF_PATTERNS), _bullets(patterns.shown), class_="patterns"
+            self.say(parts.TITLE_OF_PATTERNS), _bullets(patterns.shown(self.say)), class_="patterns"
         )
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[Html]:

@@ -23,8 +23,8 @@ from attncalc.writing.paper.ink import (
 
 GAP, LEADING = 11.0, 4.0
 """Points between columns, and between rows."""
-BLANK_WIDTH, BLANK_ROWS = 34.0, 22.0
-"""The room for an answer."""
+BLANK = (34.0, 22.0)
+"""The room for an answer: its width and its height."""
 BRACKET = 5.0
 LONGEST_NAME = 24
 WIDEST_HEAD = 70.0
@@ -42,10 +42,18 @@ class Block(NamedTuple):
 
 
 def matrix_blocks(
-    grid: Grid, formulas: Formulas, room: float, say: Callable[[str], str] = str, equals: str = "="
+    grid: Grid,
+    formulas: Formulas,
+    room: float,
+    say: Callable[[str], str] = str,
+    equals: str = "=",
+    empty: tuple[float, float] = BLANK,
 ) -> Iterator[Block]:
-    """Yield a matrix under its name, in parts of columns and rows."""
-    cells = [[_cell(cell, formulas) for cell in row] for row in grid.cells()]
+    """Yield a matrix under its name, in parts of columns and rows.
+
+    empty: the width and the height of the room for an answer.
+    """
+    cells = [[_cell(cell, formulas, empty) for cell in row] for row in grid.cells()]
     names, heads = _names(grid, 0, formulas), _names(grid, 1, formulas)
     turned = any(head.width > WIDEST_HEAD for head in heads)
     first = beside([formulas.name(grid.name, grid.head), formulas.sign(equals)])
@@ -121,13 +129,14 @@ def _side(top: float, height: float, *, is_left: bool) -> Box:
     return Box(BRACKET, top + 2, height + 2 - top, (stroke,))
 
 
-def _cell(cell: Cell | None, formulas: Formulas) -> Box:
+def _cell(cell: Cell | None, formulas: Formulas, empty: tuple[float, float]) -> Box:
     ink = formulas.ink
     if cell is None:
         return ink.text(LEFT_OUT)
     if cell.content is None:
-        line = rule(BLANK_WIDTH, -3.0)
-        return placed([(0.0, 0.0, line), (0.0, 0.0, blank(BLANK_WIDTH, BLANK_ROWS - 3.0, 3.0))])
+        width, height = empty
+        line = rule(width, -3.0)
+        return placed([(0.0, 0.0, line), (0.0, 0.0, blank(width, height - 3.0, 3.0))])
     look = cell.mark.look if cell.mark else cell.rank
     sign = f"{DAGGER if cell.hidden else ''}{' ' + cell.mark.sign if cell.mark else ''}".rstrip()
     bold = Look(bold=look in ("most", "wrong"))

@@ -89,7 +89,7 @@ def make_pdf(sheets: Sequence[Sheet], ink: Ink, report: Report | None = None) ->
 
 def _filled(lines: Sequence[Line]) -> Iterator[list[Mark]]:
     """Yield the marks of each page."""
-    for page in _balanced(_broken(lines)):
+    for page in _balanced(broken(lines)):
         marks: list[Mark] = []
         y = HEIGHT - MARGIN + page[0].space if page else 0.0
         for line in page:
@@ -99,7 +99,7 @@ def _filled(lines: Sequence[Line]) -> Iterator[list[Mark]]:
         yield marks
 
 
-def _broken(lines: Sequence[Line]) -> list[list[Line]]:
+def broken(lines: Sequence[Line]) -> list[list[Line]]:
     """Return the lines of each page: lines that stay together are on one, if it has the room."""
     pages: list[list[Line]] = [[]]
     for group in _groups(lines):

@@ -2,13 +2,15 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from itertools import chain, groupby
+from typing import NamedTuple, cast
 
 from attncalc.base.text import capital, of_each
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.step import Report
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
+from attncalc.writing.blocks import blocks_of
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.qr import qr_code
 from attncalc.writing.latex import KEYS, RULE_OF_LINES
@@ -26,8 +28,8 @@ from attncalc.writing.paper.ink import (
     rule,
     scaled,
 )
-from attncalc.writing.paper.matrices import Block, matrix_blocks
-from attncalc.writing.paper.pages import ROOM, SMALLEST_PICTURE, Line, Sheet, make_pdf
+from attncalc.writing.paper.matrices import BLANK, Block, matrix_blocks
+from attncalc.writing.paper.pages import ROOM, SMALLEST_PICTURE, Line, Sheet, broken, make_pdf
 from attncalc.writing.paper.pictures import picture
 from attncalc.writing.prose import footnote, sentence
 from attncalc.writing.translated import in_language
@@ -36,12 +38,30 @@ TITLE, HEADING, SMALL = Look(16.0, bold=True), Look(12.0, bold=True), Look(9.0, 
 WORK = 9.0
 """The size of the written-out work."""
 BETWEEN, INDENT, FIRST = 24.0, 14.0, 5.0
-ROOM_FOR_WORK, ROOM_BESIDE = 90.0, 190.0
-"""The height of the room for work, and the least width of it beside a matrix."""
+ROOM_BESIDE = 150.0
+"""The least width of the room for work beside a matrix."""
+MOST_SHEETS = 2
+"""Pages of a worksheet, if the spaces on it may become small enough."""
 TALLEST_PICTURE, TALLEST_CODE = 560.0, 50.0
 MOST_DRAWN = 2_000
 TOO_MANY = "The map is left out: it has too many lines for a page."
 """Lines or cells of a picture."""
+
+
+class Spaces(NamedTuple):
+    """The room on a worksheet: width and height for an answer, height for work, steps in rows."""
+
+    answer: tuple[float, float]
+    work: float
+    in_rows: bool = False
+
+
+SPACES = (
+    *(Spaces(BLANK, 90), Spaces((34, 20), 56)),
+    *(Spaces((34, 18), 40, in_rows=True), Spaces((30, 16), 20, in_rows=True)),
+    Spaces((28, 13), 8, in_rows=True),
+)
+"""The spaces of worksheets, the widest first."""
 
 
 class Paper(NamedTuple):
@@ -86,15 +106,55 @@ def write_paper(documents: Sequence[parts.Document], report: Report | None = Non
 def _sheet(document: parts.Document, ink: Ink) -> Sheet:
     shown = in_language(document)
     names = [each.text for each in shown.parts if isinstance(each, parts.Field) and each.text]
-    return Sheet(
-        shown.title, ", ".join(names), list(_Paper(ink, document.language).document(shown))
-    )
+    kinds = SPACES if any(map(parts.is_to_fill_in, document.parts)) else SPACES[:1]
+    sizes = (list(_Paper(ink, document.language, spaces).document(shown)) for spaces in kinds)
+    return Sheet(shown.title, ", ".join(names), _on_few_pages(sizes))
+
+
+def _on_few_pages(sizes: Iterator[list[Line]]) -> list[Line]:
+    """Return the first of several sizes that takes few pages, or else that with the fewest."""
+    best = next(sizes)
+    for lines in sizes:
+        if len(broken(best)) <= MOST_SHEETS:
+            break
+        best = min(best, lines, key=lambda each: len(broken(each)))
+    return best
 
 
 class _Paper(parts.DocumentWriter[Line]):
-    def __init__(self, ink: Ink, language: str = ENGLISH) -> None:
-        self.ink = ink
+    def __init__(self, ink: Ink, language: str = ENGLISH, spaces: Spaces = SPACES[0]) -> None:
+        self.ink, self.spaces = ink, spaces
         self.formulas, self.small = (Formulas(ink, size, language) for size in (SIZE, WORK))
+
+    def body(self, content: Iterable[parts.Part]) -> Iterator[Line]:
+        for is_blank, group in groupby(content, parts.is_to_fill_in):
+            if is_blank and self.spaces.in_rows:
+                yield from self._steps(cast("list[parts.Section]", [*group]))
+            else:
+                yield from super().body(group)
+
+    def _steps(self, sections: Sequence[parts.Section]) -> Iterator[Line]:
+        """Yield steps to fill in, narrow ones side by side above the room for their work."""
+        tiles = [self._tile(section) for section in sections]
+        for first, end in blocks_of([tile.width for tile in tiles], ROOM, BETWEEN):
+            if end - first == 1:
+                yield from self.section(sections[first])
+                continue
+            yield Line(placed(_hung(tiles[first:end])), 14.0, stays=True)
+            yield from self._room_below()
+
+    def _tile(self, section: parts.Section) -> Box:
+        """Return a step as one box; one that needs a line is as wide as it."""
+        blocks = list(self._blocks(section.shown))
+        if section.remarks or section.legend or any(block.caption for block in blocks):
+            return blank(ROOM)
+        matrices = beside([block.box for block in blocks], BETWEEN)
+        title, equation = self._titled(section, matrices.width)
+        return _stacked([*title, *equation, Line(matrices, 8.0)])
+
+    def _room_below(self) -> Iterator[Line]:
+        yield Line(self.ink.text(self.say("Work:"), SMALL), 6.0, stays=True)
+        yield Line(blank(0, self.spaces.work))
 
     def title(self, text: str) -> Iterator[Line]:
         yield from self._said(text, TITLE, stays=True)
@@ -131,21 +191,37 @@ class _Paper(parts.DocumentWriter[Line]):
 
     def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[Block]:
         for grid in grids:
-            yield from matrix_blocks(grid, self.formulas, ROOM, self.say)
+            empty = self.spaces.answer
+            yield from matrix_blocks(grid, self.formulas, ROOM, self.say, empty=empty)
 
-    def section(self, section: parts.Section) -> Iterator[Line]:
+    def _title_of(self, section: parts.Section) -> Iterator[Line]:
         name = self.formulas.name(section.step.name)
         title = list(self.ink.wrapped(f": {section.said}", ROOM - name.width, HEADING))
         yield Line(beside([name, title[0]]), 14.0, stays=True)
         yield from (Line(line, 2.0, stays=True) for line in title[1:])
-        yield from self._result(section, list(self._blocks(section.shown)))
+
+    def _titled(self, section: parts.Section, room: float) -> tuple[list[Line], list[Line]]:
+        """Return the title and the equation; with little room on a page, both on one line."""
+        title, equation = list(self._title_of(section)), list(self._equation(section))
+        if self.spaces.in_rows and len(title) == len(equation) == 1:
+            both = beside([title[0].box, equation[0].box], BETWEEN)
+            if both.width <= room:
+                return [title[0]._replace(box=both)], []
+        return title, equation
+
+    def section(self, section: parts.Section) -> Iterator[Line]:
+        title, equation = self._titled(section, ROOM)
+        yield from title
+        yield from self._result(section, list(self._blocks(section.shown)), equation)
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
         for text in (*footnote(section, self.say), *section.remarks):
             yield from self._said(sentence(text), SMALL)
         yield from self._work(section)
 
-    def _result(self, section: parts.Section, blocks: Sequence[Block]) -> Iterator[Line]:
+    def _result(
+        self, section: parts.Section, blocks: Sequence[Block], lines: list[Line]
+    ) -> Iterator[Line]:
         """Yield the equation and the matrix, on one line if they fit; on worksheets room for work.
 
         A matrix that leaves enough of the line has the room beside it.
@@ -153,25 +229,28 @@ class _Paper(parts.DocumentWriter[Line]):
         if section.is_marked:
             yield from self._side_by_side(blocks)
             return
-        first = [self.formulas.name(section.step.name), self.formulas.sign("=")]
-        lines = list(self._flowed(first, list(self.formulas.pieces(section.formula, ROOM - 80))))
         label = self.ink.text(self.say("Work:"), SMALL) if section.has_room else blank(0)
-        if len(blocks) == 1 and not blocks[0].caption:
-            block, wanted = blocks[0].box, ROOM_BESIDE if section.has_room else 0.0
-            if len(lines) == 1 and lines[0].box.width + block.width + wanted <= ROOM:
+        if not any(block.caption for block in blocks):
+            block = beside([each.box for each in blocks], BETWEEN)
+            wanted, is_one = ROOM_BESIDE if section.has_room else 0.0, len(blocks) == 1
+            if is_one and len(lines) == 1 and lines[0].box.width + block.width + wanted <= ROOM:
                 equals = [lines.pop().box, self.formulas.sign("="), blocks[0].bare]
                 block = beside(equals)
             if block.width + wanted <= ROOM:
                 room = (block.width + BETWEEN, block.up - label.up, label)
-                high = max(block.down, ROOM_FOR_WORK - block.up) if section.has_room else 0.0
+                high = max(block.down, self.spaces.work - block.up) if section.has_room else 0.0
                 yield from _stay(lines, to_next=True)
                 yield Line(placed([(0.0, 0.0, block), room, (0.0, 0.0, blank(0, 0, high))]), 8.0)
                 return
         yield from _stay(lines, to_next=bool(blocks))
-        yield from self._side_by_side(blocks)
+        *rows, last = self._side_by_side(blocks)
+        yield from [*rows, last._replace(stays=section.has_room)]
         if section.has_room:
-            yield Line(label, 6.0, stays=True)
-            yield Line(blank(0, ROOM_FOR_WORK))
+            yield from self._room_below()
+
+    def _equation(self, section: parts.Section) -> Iterator[Line]:
+        first = [self.formulas.name(section.step.name), self.formulas.sign("=")]
+        return self._flowed(first, list(self.formulas.pieces(section.formula, ROOM - 80)))
 
     def _work(self, section: parts.Section) -> Iterator[Line]:
         """Yield the work, with as many entries side by side as fit and divide a row."""
@@ -240,9 +319,16 @@ class _Paper(parts.DocumentWriter[Line]):
         yield from self.heading(self.say(connections.title))
         if connections.is_blank:
             yield from _stay(self._said(sentence(self.say(RULE_OF_LINES))), to_next=True)
-        for place, number, told in connections.shown:
-            panel = Panel(connections, place, number, "", tuple(told), self.say)
-            yield from _stay(self._head(panel))
+        heads = [
+            list(self._head(Panel(connections, place, number, "", tuple(told), self.say)))
+            for place, number, told in connections.shown
+        ]
+        if not connections.is_blank:
+            yield from chain.from_iterable(map(_stay, heads))
+            return
+        maps = [_stacked(lines) for lines in heads]
+        for first, end in blocks_of([each.width for each in maps], ROOM, BETWEEN):
+            yield Line(placed(_hung(maps[first:end])), 8.0, shrinks=True)
 
     def _head(self, panel: Panel) -> Iterator[Line]:
         """Yield the sentences and the pictures of a head."""
@@ -299,6 +385,16 @@ def _hung(boxes: Sequence[Box]) -> Iterator[tuple[float, float, Box]]:
     for box in boxes:
         yield x, top - box.up, box
         x += box.width + BETWEEN
+
+
+def _stacked(lines: Sequence[Line]) -> Box:
+    """Return lines as one box, its top on the baseline."""
+    places, y = [], lines[0].space
+    for line in lines:
+        y -= line.space + line.box.up
+        places.append((0.0, y, line.box))
+        y -= line.box.down
+    return placed(places)
 
 
 def _stay(lines: Iterable[Line], *, to_next: bool = False) -> Iterator[Line]:

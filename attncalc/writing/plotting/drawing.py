@@ -21,10 +21,11 @@ from attncalc.writing.plotting import map as maps
 from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.style import (
     TEXT_SIZE,
+    WORDS,
     Palette,
     house_style,
     palette_of,
-    undrawable,
+    words_of,
 )
 
 MOST_IN_A_ROW = 4
@@ -41,8 +42,6 @@ HEAD_GAP = 9.0
 """Points below the name of a head."""
 FRAMED = (maps.MOST, maps.SECOND)
 """The ranks of patches that have a frame."""
-WORDS = ("Inputs", "Outputs", "head 1", "largest weight", "second", "others")
-"""The words of a map."""
 LEGEND_WIDTH = 1.8
 """Inches of an entry of a legend."""
 FULL_FROM = 0.5
@@ -84,7 +83,8 @@ def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFig
     furthest = max(float(np.abs(cells.values).max()) for cells in every) or 1.0
     numbers = [head + 1 if matrix.ndim == 3 else 0 for head in heads]
     with house_style(texts_of(solution.problem)):
-        mosaic = _colored(every, numbers, (-furthest, furthest), step.name, look)
+        ends, language = (-furthest, furthest), solution.problem.language
+        mosaic = _colored(every, numbers, ends, step.name, look, language)
         drawn = figure.figure_of(mosaic, _caption(solution.problem), palette_of(look), look.size)
     drawn.notes = (*_left_out(count), *drawn.notes)
     return drawn
@@ -93,7 +93,7 @@ def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFig
 def draw_blank(problem: Problem, look: Look) -> figure.HouseFigure:
     """Draw the dots and the names of the map, and no line: a worksheet to draw the map on."""
     attention = problem.attentions[0]
-    say = _words(problem)
+    say = words_of(problem.language)
     columns, palette = maps.columns_of(attention, say), palette_of(look)
 
     def panel(number: int, axes: Axes, room: figure.Room) -> None:
@@ -115,7 +115,8 @@ def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, 
     palette, scale = _palette(problem, look), scale_of([head])
     with house_style(texts_of(problem)):
         if look.has_heatmap:
-            (cells,) = _cells(problem, [head], look)
+            (found,) = _cells(problem, [head], look)
+            cells = _in_language(found, problem.language)
             return figure.notes_of(heatmap.draw_heatmap(axes, cells, scale, palette=palette))
         if _is_of_class(problem, head, look):
             below_it: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.08)}
@@ -140,24 +141,19 @@ def texts_of(problem: Problem) -> tuple[str, ...]:
     """Return all texts from outside that a picture shows."""
     names = (name for each in problem.attentions for name in (*each.keys, *each.queries))
     say = catalogue(problem.language).say
-    return tuple(map(harmless, (say(heading(problem)), *map(_words(problem), WORDS), *names)))
-
-
-def _words(problem: Problem) -> Callable[[str], str]:
-    """Return what translates the words of a map; they stay English without a font for them."""
-    say = catalogue(problem.language).say
-    return str if undrawable([*map(say, WORDS)]) else say
+    words = map(words_of(problem.language), WORDS)
+    return tuple(map(harmless, (say(heading(problem)), *words, *names)))
 
 
 def _palette(problem: Problem, look: Look) -> Palette:
     """Return the colors of a map, with the names of its lines in the language of the problem."""
-    palette, say = palette_of(look), _words(problem)
+    palette, say = palette_of(look), words_of(problem.language)
     most, second, others = (replace(each, label=say(each.label)) for each in palette.ranks)
     return replace(palette, ranks=(most, second, others))
 
 
 def _columns(problem: Problem, head: Head) -> maps.Columns:
-    return maps.columns_of(head.attention or problem, _words(problem))
+    return maps.columns_of(head.attention or problem, words_of(problem.language))
 
 
 def scale_of(heads: Sequence[Head]) -> heatmap.Scale:
@@ -182,7 +178,7 @@ def _maps(
 ) -> figure.Mosaic:
     """Return the maps of all heads, four in a row, with a legend below."""
     columns, palette = _columns(problem, heads[0]), _palette(problem, look)
-    ranks, say = maps.ranks_of(chosen), _words(problem)
+    ranks, say = maps.ranks_of(chosen), words_of(problem.language)
     reach = _reach(scale_of(heads), look)
 
     def panel(head: Head, lines: maps.DrawnLines, axes: Axes, room: figure.Room) -> figure.LeftOut:
@@ -205,7 +201,7 @@ def _is_of_class(problem: Problem, head: Head, look: Look) -> bool:
 
 def _images(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosaic:
     """Return the image, and for each head the weights of the class token on its patches."""
-    palette = palette_of(look)
+    palette, say = _palette(problem, look), words_of(problem.language)
     every = [patches.attended_by_class(problem, head, values=look.values) for head in heads]
     scale = _ends([each.weights for each in every])
 
@@ -215,7 +211,7 @@ def _images(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosai
     def panel(index: int, axes: Axes, room: figure.Room) -> figure.LeftOut:
         number = heads[index].number
         title = f"class token, head {number}" if number else "class token"
-        axes.set_title(title, size=TEXT_SIZE, color=palette.strong)
+        axes.set_title(say(title), size=TEXT_SIZE, color=palette.strong)
         style: Any = {"room": room, "palette": palette}
         return patches.draw_attended(axes, problem, every[index], scale, **style)
 
@@ -228,7 +224,8 @@ def _images(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosai
     else:
         cells = _in_rows("image", [image, *panels], tracks)
     rows = _legend_rows(2, len(heads), look)
-    both = heatmap.with_bar(cells, "shades", scale, "weight", palette, alpha=patches.COVER)
+    bar: Any = {"alpha": patches.COVER, "number": catalogue(problem.language).number}
+    both = heatmap.with_bar(cells, "shades", scale, say("weight"), palette, **bar)
     return maps.with_legend(both, "frames", FRAMED, palette, rows, linewidth=patches.FRAME)
 
 
@@ -249,7 +246,9 @@ def _legend_rows(ranks: int, heads: int, look: Look) -> int:
 def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosaic:
     numbers = [head.number for head in heads]
     cells = _cells(problem, heads, look)
-    return _colored(cells, numbers, scale_of(heads), "attention weight", look)
+    is_masked = any(each.hidden is not None for each in cells)
+    label = f"attention weight{' (hatched: masked)' if is_masked else ''}"
+    return _colored(cells, numbers, scale_of(heads), label, look, problem.language)
 
 
 def _colored(
@@ -258,9 +257,11 @@ def _colored(
     scale: heatmap.Scale,
     label: str,
     look: Look,
+    language: str,
 ) -> figure.Mosaic:
     """Return the heatmaps of all heads, four in a row, with a color bar."""
-    palette = palette_of(look)
+    palette, say, number = palette_of(look), words_of(language), catalogue(language).number
+    every = [_in_language(cells, language) for cells in every]
     rows, columns = every[0].values.shape
     least = maps.natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots
     largest = heatmap.LARGEST if len(every) == 1 else LARGEST_OF_SEVERAL
@@ -272,15 +273,14 @@ def _colored(
     style: Any = {"palette": palette, "proportion": None if is_filled else cell[1] / cell[0]}
 
     def panel(index: int, axes: Axes, room: figure.Room) -> figure.LeftOut:
-        _named(axes, numbers[index], palette)
+        _named(axes, numbers[index], palette, say)
         cells = every[index].untitled(row=index % MOST_IN_A_ROW > 0, column=index >= MOST_IN_A_ROW)
         return heatmap.draw_heatmap(axes, cells, scale, room=room, **style)
 
     tracks = _tracks((cell[0] * columns, cell[1] * rows), LEAST_SIDE)
     cells = _in_rows("heatmap", [partial(panel, i) for i in range(len(every))], tracks)
-    if any(each.hidden is not None for each in every):
-        label = f"{label} (hatched: masked)"
-    return heatmap.with_bar(cells, "bar", scale, label, palette, every[0].colours)
+    bar: Any = {"colours": every[0].colours, "number": number}
+    return heatmap.with_bar(cells, "bar", scale, say(label), palette, **bar)
 
 
 def _in_rows(
@@ -307,7 +307,7 @@ def _named(axes: Axes, number: int, palette: Palette, say: Callable[[str], str] 
 
 
 def _caption(problem: Problem) -> figure.Caption:
-    say = _words(problem)
+    say = words_of(problem.language)
     footnote = " · ".join(map(say, conventions(problem)))
     return figure.Caption(harmless(say(heading(problem))), footnote, texts_of(problem))
 
@@ -328,6 +328,13 @@ def _chosen(problem: Problem, heads: Sequence[Head], look: Look) -> list[maps.Dr
 def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[heatmap.Cells]:
     most = heatmap.MOST_VALUES // len(heads)
     return [heatmap.cells_of(problem, head, values=look.values, most=most) for head in heads]
+
+
+def _in_language(cells: heatmap.Cells, language: str) -> heatmap.Cells:
+    """Return cells with their titles and numbers in a language."""
+    rows, columns = map(words_of(language), cells.titles)
+    texts = tuple(tuple(map(catalogue(language).number, row)) for row in cells.texts)
+    return replace(cells, texts=texts, titles=(rows, columns))
 
 
 def _notes(problem: Problem, chosen: Sequence[maps.DrawnLines]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The heatmap: values as colored cells, with their digits, and a bar of the colors."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize, to_rgba
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from attncalc.base.rounding import fixed
@@ -203,15 +203,21 @@ def with_bar(
     palette: Palette,
     colours: str = WEIGHTS,
     alpha: float | None = None,
+    number: Callable[[str], str] = str,
 ) -> Mosaic:
-    """Return a mosaic with a color bar to its right; `alpha` is its opacity."""
+    """Return a mosaic with a color bar to its right.
+
+    alpha: its opacity.
+    number: returns a number in the language of the picture.
+    """
 
     def draw(axes: Axes, _: Room) -> None:
         figure = axes.get_figure()
         assert isinstance(figure, Figure)
         shades = ScalarMappable(Normalize(*scale), colours)
         ticks = MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10])
-        bar = figure.colorbar(shades, cax=axes, alpha=alpha, ticks=ticks, format="%g")
+        form = FuncFormatter(lambda value, _: number(f"{value:g}"))
+        bar = figure.colorbar(shades, cax=axes, alpha=alpha, ticks=ticks, format=form)
         bar.outline.set_visible(False)
         bar.ax.tick_params(color=palette.ink, labelcolor=palette.ink, labelsize=TICK_SIZE)
         bar.set_label(label, size=NAME_SIZE, color=palette.strong)

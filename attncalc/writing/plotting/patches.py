@@ -10,6 +10,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from attncalc.base.rounding import fixed
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.image import cut_of, patch_of
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import Head
@@ -30,6 +31,7 @@ from attncalc.writing.plotting.style import (
     WEIGHTS,
     Palette,
     dark_enough_for_white,
+    words_of,
 )
 
 CLASS = 0
@@ -90,14 +92,16 @@ def attended_by_class(problem: Problem, head: Head, *, values: bool) -> PatchWei
     ranks = np.full(len(row), -1, dtype=np.intp)
     for rank, places in enumerate((connection.most, connection.second)):
         ranks[list(places)] = rank
-    written = [fixed(value, problem.decimals) for value in rounded]
+    words = catalogue(problem.language)
+    written = [words.number(fixed(value, problem.decimals)) for value in rounded]
+    itself = words_of(problem.language)("on itself")
     is_hidden = (rounded[CLASS + 1 :] == 0) & (values and cut.patches > MOST_ZEROS)
     texts = np.where(is_hidden, "", written[CLASS + 1 :]).reshape(cut.down, cut.across)
     return PatchWeights(
         row[CLASS + 1 :].reshape(cut.down, cut.across),
         tuple(map(tuple, texts.tolist())) if values else (),
         ranks[CLASS + 1 :].reshape(cut.down, cut.across),
-        (f"on itself: {written[CLASS]}" if values else "on itself", int(ranks[CLASS])),
+        (f"{itself}: {written[CLASS]}" if values else itself, int(ranks[CLASS])),
         int(is_hidden.sum()),
     )
 
@@ -121,7 +125,7 @@ def draw_image(
     is_rgb = len(image) == RGB
     pixels = np.moveaxis(_from_0_to_1(image), 0, -1) if is_rgb else _in_grey(image)
     _draw_pixels(axes, pixels, problem, room, palette)
-    axes.set_title("image", size=NAME_SIZE, color=palette.strong)
+    axes.set_title(words_of(problem.language)("image"), size=NAME_SIZE, color=palette.strong)
     if len(image) == 1:
         _write_pixels(axes, problem, image[0], room or room_of(axes))
         return LeftOut()

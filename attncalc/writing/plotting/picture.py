@@ -13,6 +13,7 @@ from attncalc.base.errors import InputError, OutputError
 from attncalc.base.rounding import fixed
 from attncalc.base.text import harmless, of_each, on_a_line
 from attncalc.base.typed import quoted
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions
@@ -148,8 +149,8 @@ def render_blank(problem: Problem, form: str) -> Picture:
     """
     attention = problem.attentions[0]
     sides = (of_each([*map(on_a_line, each)]) for each in (attention.keys, attention.queries))
-    names = "Inputs: {}. Outputs: {}".format(*sides)
-    return _picture(problem, draw_blank(problem, Look()), form, _BLANK, [names])
+    names = map("{}: {}".format, ("Inputs", "Outputs"), sides)
+    return _picture(problem, draw_blank(problem, Look()), form, _BLANK, names)
 
 
 def figure_for(solution: Solution, head: str | int | None, look: Look) -> HouseFigure:
@@ -181,7 +182,8 @@ def plot_on(axes: Axes, solution: Solution, head: str | int | None, look: Look) 
 def _picture(
     problem: Problem, figure: HouseFigure, form: str, kind: str, told: Iterable[str]
 ) -> Picture:
-    return picture_of(figure, form, (kind, *conventions(problem), *told))
+    say = catalogue(problem.language).say
+    return picture_of(figure, form, tuple(map(say, (kind, *conventions(problem), *told))))
 
 
 def picture_of(figure: HouseFigure, form: str, told: Sequence[str]) -> Picture:
@@ -214,6 +216,7 @@ def _described(svg: str, heading: str, sentences: Sequence[str]) -> bytes:
 
 def _told(problem: Problem, heads: Sequence[Head], look: Look) -> Iterator[str]:
     """Yield sentences about a picture: the inputs each output attends to, a heatmap's digits."""
+    number = catalogue(problem.language).number
     few = look.has_heatmap and sum(head.weights.size for head in heads) <= MOST_SPOKEN
     for head in heads:
         queries = (head.attention or problem).queries
@@ -224,5 +227,5 @@ def _told(problem: Problem, heads: Sequence[Head], look: Look) -> Iterator[str]:
         if len(queries) > MOST_SPOKEN:
             yield f"{len(queries) - MOST_SPOKEN} more outputs"
         for output, row in enumerate(head.rounded if few else ()):
-            digits = ", ".join(fixed(weight, problem.decimals) for weight in row)
+            digits = ", ".join(number(fixed(weight, problem.decimals)) for weight in row)
             yield f"Weights of output {on_a_line(queries[output])}: {digits}"

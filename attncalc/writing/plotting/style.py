@@ -2,7 +2,7 @@
 
 import logging
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +14,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.font_manager import findfont, findSystemFonts, fontManager, get_font
 from numpy.typing import NDArray
 
+from attncalc.languages.catalogue import catalogue
 from attncalc.writing.plotting.look import Look
 
 FONT = "DejaVu Sans"
@@ -28,6 +29,13 @@ GRADIENTS = "RdBu_r"
 TEXT_SIZE, NAME_SIZE, WEIGHT_SIZE = 11.0, 10.0, 8.5
 TITLE_SIZE, SMALL_SIZE = 13.0, 7.5
 """Points of texts: headings and tokens of a map, names next to cells, weights; above and below."""
+
+WORDS = (
+    *("Inputs", "Outputs", "head 1", "largest weight", "second", "others", "Inputs (keys)"),
+    *("Outputs (queries), one in each column", "attention weight (hatched: masked)", "weight"),
+    *("image", "class token, head 1", "on itself"),
+)
+"""The words of maps and heatmaps."""
 
 SOLID: Any = "solid"
 DASHED: Any = (0, (5, 3))
@@ -143,6 +151,12 @@ def _find_new_fonts() -> None:
         if path not in known:
             with suppress(OSError, RuntimeError):  # it is no font that matplotlib can read
                 fontManager.addfont(path)
+
+
+def words_of(language: str) -> Callable[[str], str]:
+    """Return what translates the words of a picture; they stay English without a font for them."""
+    say = catalogue(language).say
+    return str if undrawable([*map(say, WORDS)]) else say
 
 
 def undrawable(texts: Iterable[str]) -> str:
