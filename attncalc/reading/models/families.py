@@ -88,12 +88,13 @@ def _like(base: Family, title: str, types: str, **own: Any) -> Family:
 
 
 _HIDDEN_ACT = an_activation("hidden_act")
-_POST = Family("", (),
-    settings={"block": "encoder", "norm": "post", "normalization": "layer", **_said()})  # fmt: skip
+_POST = Family(
+    "", (), settings={"block": "encoder", "norm": "post", "normalization": "layer", **_said()}
+)
 _PRE = _like(_POST, "", "", norm="pre")
-_DECODER = Family("", (),
-    settings={"block": "decoder", "norm": "pre", "causal": True, "normalization": "layer"}
-)  # fmt: skip
+_DECODER = Family(
+    "", (), settings={"block": "decoder", "norm": "pre", "causal": True, "normalization": "layer"}
+)
 _SIDES = {"encoder": _PRE, "decoder": _DECODER}
 
 
@@ -135,17 +136,36 @@ def _biased(where: str, **keys: str) -> Said:
 _BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
 _OF_WORDS = Head({"W_out": "lm_head.weight"}, is_tied=True)
 _OF_BIASED_WORDS = Head(_at(out="lm_head"), is_tied=True)
-_LLAMA_HEADS = {"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _classes("score"),
-    "ForTokenClassification": _classes("score", "all")}  # fmt: skip
+_LLAMA_HEADS = {
+    "ForCausalLM": _OF_WORDS,
+    "ForSequenceClassification": _classes("score"),
+    "ForTokenClassification": _classes("score", "all"),
+}
 _CAPPED = {"softcap_out": a_number_or_none("final_logit_softcapping")}
 _CAPPED_HEADS = {**_LLAMA_HEADS, "ForCausalLM": replace(_OF_WORDS, settings=_CAPPED)}
-_GPT_HEADS = {"ForCausalLM": _OF_WORDS, "ForSequenceClassification": _classes("score"),
-    **_OF_TOKENS}  # fmt: skip
-_LLAMA = _like(_DECODER, "Llama", "llama internlm3 iquestcoder", **_said(eps="rms_norm_eps"),
-    positions="rope", rope_base=a_base, rope_scaling=a_scaling, normalization="rms",
-    rope_pairing="halves", tokens="embed_tokens.weight", ends={"gamma_out": "norm.weight"},
-    outputs=_LLAMA_HEADS, biases=_BIASED, is_gated=True, remarks=remarks_on_share, usual=USUAL_BASE
-)  # fmt: skip
+_GPT_HEADS = {
+    "ForCausalLM": _OF_WORDS,
+    "ForSequenceClassification": _classes("score"),
+    **_OF_TOKENS,
+}
+_LLAMA = _like(
+    _DECODER,
+    "Llama",
+    "llama internlm3 iquestcoder",
+    **_said(eps="rms_norm_eps"),
+    positions="rope",
+    rope_base=a_base,
+    rope_scaling=a_scaling,
+    normalization="rms",
+    rope_pairing="halves",
+    tokens="embed_tokens.weight",
+    ends={"gamma_out": "norm.weight"},
+    outputs=_LLAMA_HEADS,
+    biases=_BIASED,
+    is_gated=True,
+    remarks=remarks_on_share,
+    usual=USUAL_BASE,
+)
 _like_llama = partial(_like, replace(_LLAMA, biases=_biased("", attention_bias="QKVO")))
 
 
@@ -165,8 +185,13 @@ def _of_words(side: str) -> dict[str, Any]:
     begins = {"P": f"{side}.embed_positions.weight"}
     begins |= _at(_NORM, E=f"{side}.layernorm_embedding")
     factor = if_so("scale_embedding", root_of_width("d_model"), 1.0)
-    return {"tokens": f"{side}.embed_tokens.weight shared.weight", "begins": begins,
-        "places": "P", "offset": 2, "factor": factor}  # fmt: skip
+    return {
+        "tokens": f"{side}.embed_tokens.weight shared.weight",
+        "begins": begins,
+        "places": "P",
+        "offset": 2,
+        "factor": factor,
+    }
 
 
 def _of_sinusoids(side: str) -> dict[str, Any]:
@@ -179,11 +204,15 @@ _LATENT_EPS = Fraction(1, 10**6)
 """The epsilon of DeepSeek's latent vectors, whatever its config."""
 _TORCH_EPS = Fraction(1, 100_000)
 """The default epsilon of PyTorch's LayerNorm."""
-_OF_SEQUENCES = Head(_at(pre="classification_head.dense", out="classification_head.out_proj"),
-    CLASSES)  # fmt: skip
+_OF_SEQUENCES = Head(
+    _at(pre="classification_head.dense", out="classification_head.out_proj"), CLASSES
+)
 _BART_HEADS = {
-    "ForConditionalGeneration": Head({"W_out": "lm_head.weight", "b_out": "final_logits_bias"},
-        is_tied=True), "ForSequenceClassification": _OF_SEQUENCES}  # fmt: skip
+    "ForConditionalGeneration": Head(
+        {"W_out": "lm_head.weight", "b_out": "final_logits_bias"}, is_tied=True
+    ),
+    "ForSequenceClassification": _OF_SEQUENCES,
+}
 
 
 def _like_bart(
@@ -212,9 +241,13 @@ def _like_bart(
         }
         return _like(_SIDES[side], title, types, **{**usual, **before(side), **own, **of_both})
 
-    decoder = of_side("decoder", sides={"self": "self_attn.", "cross": "encoder_attn."},
+    decoder = of_side(
+        "decoder",
+        sides={"self": "self_attn.", "cross": "encoder_attn."},
         own=_normed({"2": "encoder_attn_layer_norm", "3": "final_layer_norm"}),
-        outputs=outputs, **of_decoder)  # fmt: skip
+        outputs=outputs,
+        **of_decoder,
+    )
     return of_side("encoder", kind, decoder=decoder)
 
 
@@ -234,8 +267,9 @@ def _masked(
     return Head(tensors, MASKED, "all", {"activation_pre": activation}, is_tied=True)
 
 
-_OF_MASKED = _masked("cls.predictions.", "transform.dense", "transform.LayerNorm", "decoder",
-    "bias")  # fmt: skip
+_OF_MASKED = _masked(
+    "cls.predictions.", "transform.dense", "transform.LayerNorm", "decoder", "bias"
+)
 _OF_LM_HEAD = _masked("lm_head.", "dense", "layer_norm", "decoder", "bias", activation="gelu")
 
 
@@ -254,15 +288,24 @@ _OF_FIRST_TOKEN = _hidden_classes("pre_classifier", activation="relu")
 def _t5(side: str, title: str, types: str, **own: Any) -> Family:
     """Return the row of the encoder or the decoder of T5."""
     shared = "layer.0.SelfAttention.relative_attention_bias.weight"
-    return _like(_SIDES[side], title, types, heads=a_count("num_heads"),
-        eps=a_number("layer_norm_epsilon"), activation=_t5_activation, normalization="rms",
-        scale="none", layers=(f"{side}.block.{{}}.",), biases="",
+    return _like(
+        _SIDES[side],
+        title,
+        types,
+        heads=a_count("num_heads"),
+        eps=a_number("layer_norm_epsilon"),
+        activation=_t5_activation,
+        normalization="rms",
+        scale="none",
+        layers=(f"{side}.block.{{}}.",),
+        biases="",
         rel_max_distance=a_count("relative_attention_max_distance", default=128),
         tokens=f"shared.weight {side}.embed_tokens.weight",  # always tied
         ends={"gamma_out": f"{side}.final_layer_norm.weight"},
         shared={"rel_bias" if side == "encoder" else "self.rel_bias": shared},
         is_gated=lambda config, layer: "gated" in str(config.get("feed_forward_proj", "relu")),
-        **own)  # fmt: skip
+        **own,
+    )
 
 
 def _t5_activation(config: Config, layer: int) -> str:
@@ -283,24 +326,46 @@ def _like_t5(title: str, kind: str, shrinks: Any = 1) -> Family:
     """Return the row of T5 or mT5, an encoder with its decoder."""
     of_words = replace(_OF_WORDS, shrinks=shrinks)
     heads = {"ForConditionalGeneration": of_words, "LMHeadModel": of_words}
-    decoder = _t5("decoder", title, "", count=a_count("num_decoder_layers", "num_layers"),
+    decoder = _t5(
+        "decoder",
+        title,
+        "",
+        count=a_count("num_decoder_layers", "num_layers"),
         sides={"self": "SelfAttention.", "cross": "EncDecAttention."},
-        outputs={**heads, "ForSequenceClassification": _OF_SEQUENCES})  # fmt: skip
+        outputs={**heads, "ForSequenceClassification": _OF_SEQUENCES},
+    )
     own = {"count": a_count("num_layers"), "outputs": _OF_TOKENS, "decoder": decoder}
     return _t5("encoder", title, kind, **own)
 
 
-_BERT = _like(_POST, "BERT", "bert", layers=("encoder.layer.{}.",),
+_BERT = _like(
+    _POST,
+    "BERT",
+    "bert",
+    layers=("encoder.layer.{}.",),
     tokens="embeddings.word_embeddings.weight",
-    begins={"P": "embeddings.position_embeddings.weight",
+    begins={
+        "P": "embeddings.position_embeddings.weight",
         "W_type": "embeddings.token_type_embeddings.weight",
-        **_at(_NORM, E="embeddings.LayerNorm")}, places="P",
-    outputs={"ForMaskedLM": _OF_MASKED, "ForPreTraining": _OF_MASKED,
+        **_at(_NORM, E="embeddings.LayerNorm"),
+    },
+    places="P",
+    outputs={
+        "ForMaskedLM": _OF_MASKED,
+        "ForPreTraining": _OF_MASKED,
         "ForSequenceClassification": _hidden_classes("{}pooler.dense"),
-        "ForNextSentencePrediction": _hidden_classes("{}pooler.dense", "cls.seq_relationship",
-            labels=("is next", "is not next")), **_OF_TOKENS, "BertModel": _OF_POOLER},
-    asks={"position_embedding_type": ("absolute", None), "is_decoder": (False,),
-        "add_cross_attention": (False,)})  # fmt: skip
+        "ForNextSentencePrediction": _hidden_classes(
+            "{}pooler.dense", "cls.seq_relationship", labels=("is next", "is not next")
+        ),
+        **_OF_TOKENS,
+        "BertModel": _OF_POOLER,
+    },
+    asks={
+        "position_embedding_type": ("absolute", None),
+        "is_decoder": (False,),
+        "add_cross_attention": (False,),
+    },
+)
 _WITHOUT_NORM = {name: place for name, place in _BERT.begins.items() if not name.endswith("_E")}
 _WITHOUT_TYPES = {name: place for name, place in _BERT.begins.items() if name != "W_type"}
 
@@ -367,9 +432,15 @@ _MODERN_HEAD = _modern_head("head")
 def _with_hidden(read: Any, **own: Any) -> Head:
     """Return the head of ModernBERT for classes: a hidden layer, normalized, and the classes."""
     keys = {key: each for key, each in _MODERN_HEAD.optional.items() if key != "b_out"}
-    return replace(_MODERN_HEAD, tensors={**_MODERN_HEAD.tensors, **_at(out="classifier")},
-        gives=CLASSES, settings={**_MODERN_HEAD.settings, "read": read}, is_tied=False,
-        optional=keys, **own)  # fmt: skip
+    return replace(
+        _MODERN_HEAD,
+        tensors={**_MODERN_HEAD.tensors, **_at(out="classifier")},
+        gives=CLASSES,
+        settings={**_MODERN_HEAD.settings, "read": read},
+        is_tied=False,
+        optional=keys,
+        **own,
+    )
 
 
 _POOLING = one_of({"cls": "first", "mean": "mean"}, "classifier_pooling", default="cls")
@@ -382,31 +453,57 @@ def _albert_layer(config: Config, layer: int) -> tuple[int, int]:
     return turn * config.count("num_hidden_groups", 1) // config.count("num_hidden_layers"), inner
 
 
-_MODERNBERT = _like(_PRE, "ModernBERT", "modernbert", is_gated=True, biases=_BIASED,
-    **_said("num_attention_heads", "norm_eps", "hidden_activation"), positions="rope",
-    rope_pairing="halves", norm=where(lambda config, layer: layer, "pre", "pre-second"),
+_MODERNBERT = _like(
+    _PRE,
+    "ModernBERT",
+    "modernbert",
+    is_gated=True,
+    biases=_BIASED,
+    **_said("num_attention_heads", "norm_eps", "hidden_activation"),
+    positions="rope",
+    rope_pairing="halves",
+    norm=where(lambda config, layer: layer, "pre", "pre-second"),
     **_of_kinds(_is_local, "local_rope_theta", "global_rope_theta", 160_000, 10_000),
     reach=where(_is_local, _half_of("local_attention", 128)),
-    tokens="embeddings.tok_embeddings.weight", begins=_at(_NORM, E="embeddings.norm"),
+    tokens="embeddings.tok_embeddings.weight",
+    begins=_at(_NORM, E="embeddings.norm"),
     optional=dict.fromkeys(("beta_E", "beta_out"), "norm_bias"),
-    usual={"norm_bias": False, "classifier_bias": False}, ends=_at(_NORM, out="final_norm"),
-    own={**_normed({"1": "attn_norm", "2": "mlp_norm"}),
-        **_linear({"O": "attn.Wo", "13": "mlp.Wi", "2": "mlp.Wo"})},
-    outputs={"ForMaskedLM": _MODERN_HEAD,
+    usual={"norm_bias": False, "classifier_bias": False},
+    ends=_at(_NORM, out="final_norm"),
+    own={
+        **_normed({"1": "attn_norm", "2": "mlp_norm"}),
+        **_linear({"O": "attn.Wo", "13": "mlp.Wi", "2": "mlp.Wo"}),
+    },
+    outputs={
+        "ForMaskedLM": _MODERN_HEAD,
         "ForSequenceClassification": _with_hidden(_POOLING, reads="first"),
         "ForTokenClassification": _with_hidden("all"),
         "ForQuestionAnswering": _with_hidden("all", labels=SPAN),
-        "ForMultipleChoice": _with_hidden(_POOLING, reads="first", labels=("this choice",))}
-)  # fmt: skip
-_OF_PATCHES = {"E": "embeddings.patch_embeddings.projection.weight",
-    "b_E": "embeddings.patch_embeddings.projection.bias", "class_token": "embeddings.cls_token",
-    "P": "embeddings.position_embeddings"}  # fmt: skip
-_USUAL_OF_CLIP = {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12,
-    "num_attention_heads": 12, "num_channels": 3, "image_size": 224, "projection_dim": 512,
-    "layer_norm_eps": 1e-5, "hidden_act": "quick_gelu"}  # fmt: skip
+        "ForMultipleChoice": _with_hidden(_POOLING, reads="first", labels=("this choice",)),
+    },
+)
+_OF_PATCHES = {
+    "E": "embeddings.patch_embeddings.projection.weight",
+    "b_E": "embeddings.patch_embeddings.projection.bias",
+    "class_token": "embeddings.cls_token",
+    "P": "embeddings.position_embeddings",
+}
+_USUAL_OF_CLIP = {
+    "hidden_size": 768,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "num_channels": 3,
+    "image_size": 224,
+    "projection_dim": 512,
+    "layer_norm_eps": 1e-5,
+    "hidden_act": "quick_gelu",
+}
 _USUAL_OF_SIGLIP = {
     **{key: value for key, value in _USUAL_OF_CLIP.items() if key != "projection_dim"},
-    "layer_norm_eps": 1e-6, "hidden_act": "gelu_pytorch_tanh"}  # fmt: skip
+    "layer_norm_eps": 1e-6,
+    "hidden_act": "gelu_pytorch_tanh",
+}
 
 
 def _end_of_text(config: Config, ids: Sequence[int]) -> int:
@@ -422,48 +519,116 @@ _OF_TEXT = replace(_pooled("text_projection", "last", "none", bias=False), stops
 _OF_LAST_TOKEN = replace(_pooled("{}head", "last", "none"), stops=lambda config, ids: len(ids) - 1)
 _OF_AN_IMAGE = _pooled("visual_projection", "first", "none", bias=False)
 _OF_POOLED_PATCHES = Head(
-    {"W_probe": "{}head.probe", "W_pool": "{}head.attention.in_proj_weight",
-        "b_pool": "{}head.attention.in_proj_bias", **_at(poolO="{}head.attention.out_proj"),
+    {
+        "W_probe": "{}head.probe",
+        "W_pool": "{}head.attention.in_proj_weight",
+        "b_pool": "{}head.attention.in_proj_bias",
+        **_at(poolO="{}head.attention.out_proj"),
         **_at(("gain", "bias"), pool="{}head.layernorm"),
-        **_at(pool1="{}head.mlp.fc1", pool2="{}head.mlp.fc2")}, POOLED, "all",
-    {"equations": attention_pooled}, optional={"W_probe": "vision_use_head"})  # fmt: skip
-_DINO = _like(_PRE, "DINOv2", "dinov2", biases=if_so("qkv_bias", "QKVO123", "O123", default=True),
-    is_gated=if_so("use_swiglu_ffn", True, False), layers=("encoder.layer.{}.",),
-    activation=if_so("use_swiglu_ffn", "silu", _HIDDEN_ACT), begins=_OF_PATCHES,
-    own={"layer_scale1.lambda1": "lambda_1", "layer_scale2.lambda1": "lambda_2",
-        **_linear({"13": "mlp.weights_in", "2": "mlp.weights_out"})},
-    ends=_at(_NORM, out="layernorm"), usual={"use_mask_token": True})  # fmt: skip
+        **_at(pool1="{}head.mlp.fc1", pool2="{}head.mlp.fc2"),
+    },
+    POOLED,
+    "all",
+    {"equations": attention_pooled},
+    optional={"W_probe": "vision_use_head"},
+)
+_DINO = _like(
+    _PRE,
+    "DINOv2",
+    "dinov2",
+    biases=if_so("qkv_bias", "QKVO123", "O123", default=True),
+    is_gated=if_so("use_swiglu_ffn", True, False),
+    layers=("encoder.layer.{}.",),
+    activation=if_so("use_swiglu_ffn", "silu", _HIDDEN_ACT),
+    begins=_OF_PATCHES,
+    own={
+        "layer_scale1.lambda1": "lambda_1",
+        "layer_scale2.lambda1": "lambda_2",
+        **_linear({"13": "mlp.weights_in", "2": "mlp.weights_out"}),
+    },
+    ends=_at(_NORM, out="layernorm"),
+    usual={"use_mask_token": True},
+)
 _OF_ONE_IMAGE = {"ForImageClassification": _classes("classifier", "first")}
-_VIT = _like(_PRE, "ViT", "vit", biases=if_so("qkv_bias", "QKVO12", "O12", default=True),
-    layers=("layers.{}.", "encoder.layer.{}."), begins=_OF_PATCHES,
-    ends=_at(_NORM, out="layernorm"), outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_POOLER}
-)  # fmt: skip
-_CLIP_TEXT = _like(_PRE, "CLIP text", "clip clip_text_model", layers=("encoder.layers.{}.",),
-    causal=True, tokens="embeddings.token_embedding.weight",
-    begins={"P": "embeddings.position_embedding.weight"}, places="P",
-    own=_normed({"1": "layer_norm1", "2": "layer_norm2"}), ends=_at(_NORM, out="final_layer_norm"),
-    outputs={"CLIPModel": _OF_TEXT, "ModelWithProjection": _OF_TEXT}, inside="text_config",
+_VIT = _like(
+    _PRE,
+    "ViT",
+    "vit",
+    biases=if_so("qkv_bias", "QKVO12", "O12", default=True),
+    layers=("layers.{}.", "encoder.layer.{}."),
+    begins=_OF_PATCHES,
+    ends=_at(_NORM, out="layernorm"),
+    outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_POOLER},
+)
+_CLIP_TEXT = _like(
+    _PRE,
+    "CLIP text",
+    "clip clip_text_model",
+    layers=("encoder.layers.{}.",),
+    causal=True,
+    tokens="embeddings.token_embedding.weight",
+    begins={"P": "embeddings.position_embedding.weight"},
+    places="P",
+    own=_normed({"1": "layer_norm1", "2": "layer_norm2"}),
+    ends=_at(_NORM, out="final_layer_norm"),
+    outputs={"CLIPModel": _OF_TEXT, "ModelWithProjection": _OF_TEXT},
+    inside="text_config",
     tower="text_model.",
-    usual={**_USUAL_OF_CLIP, "vocab_size": 49408, "hidden_size": 512, "intermediate_size": 2048,
-        "num_attention_heads": 8, "max_position_embeddings": 77})  # fmt: skip
-_CLIP_VISION = _like(_CLIP_TEXT, "CLIP vision", "clip clip_vision_model", causal=None, tokens="",
+    usual={
+        **_USUAL_OF_CLIP,
+        "vocab_size": 49408,
+        "hidden_size": 512,
+        "intermediate_size": 2048,
+        "num_attention_heads": 8,
+        "max_position_embeddings": 77,
+    },
+)
+_CLIP_VISION = _like(
+    _CLIP_TEXT,
+    "CLIP vision",
+    "clip clip_vision_model",
+    causal=None,
+    tokens="",
     places="",
-    begins={"E": "embeddings.patch_embedding.weight", "class_token": "embeddings.class_embedding",
-        "P": "embeddings.position_embedding.weight", **_at(_NORM, E="pre_layrnorm")},
+    begins={
+        "E": "embeddings.patch_embedding.weight",
+        "class_token": "embeddings.class_embedding",
+        "P": "embeddings.position_embedding.weight",
+        **_at(_NORM, E="pre_layrnorm"),
+    },
     ends=_at(_NORM, out="post_layernorm"),
     outputs={"CLIPModel": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
-    inside="vision_config", tower="vision_model.", usual={**_USUAL_OF_CLIP, "patch_size": 32}
-)  # fmt: skip
+    inside="vision_config",
+    tower="vision_model.",
+    usual={**_USUAL_OF_CLIP, "patch_size": 32},
+)
 DENSE = _linear(
-    {"QKV": "query_key_value", "O": "attention.dense self_attention.dense self_attn.dense",
-        "1": "dense_h_to_4h fc_in", "2": "dense_4h_to_h fc_out"})  # fmt: skip
+    {
+        "QKV": "query_key_value",
+        "O": "attention.dense self_attention.dense self_attn.dense",
+        "1": "dense_h_to_4h fc_in",
+        "2": "dense_4h_to_h fc_out",
+    }
+)
 """The names of GPT-NeoX, GPT-J and those after them, whose parts are parallel."""
-_GPT_J = _like(_DECODER, "GPT-J", "gptj", biases="12", layers=("h.{}.",), count=a_count("n_layer"),
-    **_said("n_head", "layer_norm_epsilon", "activation_function"), positions="rope",
-    rope_pairing="interleaved", rope_dims=a_count("rotary_dim"), parallel="shared",
-    tokens="wte.weight", ends=_at(_NORM, out="ln_f"),
+_GPT_J = _like(
+    _DECODER,
+    "GPT-J",
+    "gptj",
+    biases="12",
+    layers=("h.{}.",),
+    count=a_count("n_layer"),
+    **_said("n_head", "layer_norm_epsilon", "activation_function"),
+    positions="rope",
+    rope_pairing="interleaved",
+    rope_dims=a_count("rotary_dim"),
+    parallel="shared",
+    tokens="wte.weight",
+    ends=_at(_NORM, out="ln_f"),
     outputs={"ForCausalLM": _OF_BIASED_WORDS, "ForSequenceClassification": _classes("score")},
-    own=DENSE, weights_layout=OUT_IN)  # fmt: skip
+    own=DENSE,
+    weights_layout=OUT_IN,
+)
 
 
 def _all_three_of(*keys: str) -> Said:
@@ -481,8 +646,11 @@ def _falcon_parallel(config: Config, layer: int) -> str:
 
 
 _ONE_KEY_HEAD = if_so("multi_query", 1, default=True)
-_FALCON_KEY_HEADS = if_so("new_decoder_architecture",
-    lambda config, layer: config.count_or_none("num_kv_heads"), _ONE_KEY_HEAD)  # fmt: skip
+_FALCON_KEY_HEADS = if_so(
+    "new_decoder_architecture",
+    lambda config, layer: config.count_or_none("num_kv_heads"),
+    _ONE_KEY_HEAD,
+)
 
 
 def _falcon_blocks(config: Config, layer: int) -> tuple[int, str]:
@@ -491,19 +659,36 @@ def _falcon_blocks(config: Config, layer: int) -> tuple[int, str]:
 
 
 _WINDOW_BUT_IN_EVERY_4 = a_window_but_in_every(4)
-_like_cohere = partial(_like,
-    _like_llama("", "", normalization="layer", eps=a_number("layer_norm_eps"),
-        rope_pairing="interleaved", parallel="shared",
+_like_cohere = partial(
+    _like,
+    _like_llama(
+        "",
+        "",
+        normalization="layer",
+        eps=a_number("layer_norm_eps"),
+        rope_pairing="interleaved",
+        parallel="shared",
         outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logit_scale", 0.0625))},
-        own_gains="each"))  # fmt: skip
-_OF_OUTPUTS = {"post_attention_layernorm.weight": "gamma_1",
-    "post_feedforward_layernorm.weight": "gamma_2"}  # fmt: skip
-_OLMO_2 = _like_llama("OLMo 2", "olmo2", norm="output", qk_norm="rms-all", own=_OF_OUTPUTS,
-    own_gains="each")  # fmt: skip
-_EXAONE_4 = _like_llama("EXAONE 4", "exaone4", biases="", norm="output", qk_norm="rms",
+        own_gains="each",
+    ),
+)
+_OF_OUTPUTS = {
+    "post_attention_layernorm.weight": "gamma_1",
+    "post_feedforward_layernorm.weight": "gamma_2",
+}
+_OLMO_2 = _like_llama(
+    "OLMo 2", "olmo2", norm="output", qk_norm="rms-all", own=_OF_OUTPUTS, own_gains="each"
+)
+_EXAONE_4 = _like_llama(
+    "EXAONE 4",
+    "exaone4",
+    biases="",
+    norm="output",
+    qk_norm="rms",
     window=if_given("sliding_window", _WINDOW_BUT_IN_EVERY_4),
     positions=if_given("sliding_window", where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"), "rope"),
-    own=_OF_OUTPUTS)  # fmt: skip
+    own=_OF_OUTPUTS,
+)
 _EXPERTS = {
     "mlp.gate.weight": "W_router",
     "experts.gate_up_proj": "W_13",
@@ -516,15 +701,23 @@ _EXPERTS = {
     "shared_expert_gate.weight": "W_sgate",
 }
 """The names of experts and of their router; in memory, transformers keeps experts in one array."""
-_MIXTRAL = {"block_sparse_moe.gate.weight": "W_router",
-    **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)}, **_EXPERTS
-}  # fmt: skip
+_MIXTRAL = {
+    "block_sparse_moe.gate.weight": "W_router",
+    **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
+    **_EXPERTS,
+}
 _ROUTED = {"top_k": a_count("num_experts_per_tok")}
 _QWEN_ROUTED = {**_ROUTED, "router_norm": if_so("norm_topk_prob", True, False)}
 _CHOSEN = {"gate.e_score_correction_bias": "b_choice", **_EXPERTS}
-_LATENT = {**_linear({"DQ": "q_a_proj"}), "q_a_layernorm.weight": "gamma_DQ",
-    "q_b_proj.weight": "W_Q", **_linear({"DKV_KR": "kv_a_proj_with_mqa"}),
-    "kv_a_layernorm.weight": "gamma_DKV", "kv_b_proj.weight": "W_UKV", **_CHOSEN}  # fmt: skip
+_LATENT = {
+    **_linear({"DQ": "q_a_proj"}),
+    "q_a_layernorm.weight": "gamma_DQ",
+    "q_b_proj.weight": "W_Q",
+    **_linear({"DKV_KR": "kv_a_proj_with_mqa"}),
+    "kv_a_layernorm.weight": "gamma_DKV",
+    "kv_b_proj.weight": "W_UKV",
+    **_CHOSEN,
+}
 
 
 def _latent_scale(config: Config, layer: int) -> Any:
@@ -544,246 +737,627 @@ def _groups(key: str) -> Said:
     return says
 
 
-_GRANITE = _like_llama("Granite", "granite", biases=_BIASED, scale=a_number("attention_multiplier"),
+_GRANITE = _like_llama(
+    "Granite",
+    "granite",
+    biases=_BIASED,
+    scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
     outputs={
-        "ForCausalLM": replace(_OF_WORDS,
-            shrinks=lambda config, layer: 1 / float(config.number("logits_scaling", 1.0)))},
-    factor=_factor("embedding_multiplier"))  # fmt: skip
-_ROUTED_BY_GROUPS = {**_ROUTED, "router": "sigmoid",
+        "ForCausalLM": replace(
+            _OF_WORDS, shrinks=lambda config, layer: 1 / float(config.number("logits_scaling", 1.0))
+        )
+    },
+    factor=_factor("embedding_multiplier"),
+)
+_ROUTED_BY_GROUPS = {
+    **_ROUTED,
+    "router": "sigmoid",
     "router_norm": if_so("norm_topk_prob", True, False, default=True),
-    "router_scale": a_number("routed_scaling_factor", 1.0), "router_groups": _groups("n_group"),
-    "top_groups": _groups("topk_group")}  # fmt: skip
-_DEEPSEEK_V3 = _like_llama("DeepSeek-V3", "deepseek_v3 glm4_moe_lite sarvam_mla",
-    biases=_biased("", attention_bias="O", mlp_bias="123"), **_ROUTED_BY_GROUPS,
+    "router_scale": a_number("routed_scaling_factor", 1.0),
+    "router_groups": _groups("n_group"),
+    "top_groups": _groups("topk_group"),
+}
+_DEEPSEEK_V3 = _like_llama(
+    "DeepSeek-V3",
+    "deepseek_v3 glm4_moe_lite sarvam_mla",
+    biases=_biased("", attention_bias="O", mlp_bias="123"),
+    **_ROUTED_BY_GROUPS,
     rope_dims=a_count("qk_rope_head_dim"),
     rope_pairing=if_so("rope_interleave", "interleaved", "halves", default=True),
-    scale=_latent_scale, qk_eps=_LATENT_EPS, asks={"moe_layer_freq": (1,)}, own=_LATENT,
-    key_heads=None)  # fmt: skip
-_HUNYUAN = _like_llama("HunYuan", "hunyuan_v1_dense", equations=normed_after_rope,
-    own={"query_layernorm.weight": "gain_Q", "key_layernorm.weight": "gain_K"})  # fmt: skip
-_QWEN3_MOE = _like_llama("Qwen3-MoE", "qwen3_moe qwen3_omni_moe_text mellum", **_QWEN_ROUTED,
-    qk_norm="rms", window=a_window, own=_EXPERTS)  # fmt: skip
-_GLM_4_MOE = _like_llama("GLM-4 MoE", "glm4_moe", biases=_biased("", attention_bias="QKV"),
-    **_ROUTED_BY_GROUPS, qk_norm=if_so("use_qk_norm", "rms"), rope_dims=a_share(0.5), own=_CHOSEN
-)  # fmt: skip
-_PHI = _like_llama("Phi", "phi", biases="QKVO123", normalization="layer", parallel="shared",
-    eps=a_number("layer_norm_eps"), rope_dims=a_share(0.5), qk_norm=if_so("qk_layernorm", "layer"),
+    scale=_latent_scale,
+    qk_eps=_LATENT_EPS,
+    asks={"moe_layer_freq": (1,)},
+    own=_LATENT,
+    key_heads=None,
+)
+_HUNYUAN = _like_llama(
+    "HunYuan",
+    "hunyuan_v1_dense",
+    equations=normed_after_rope,
+    own={"query_layernorm.weight": "gain_Q", "key_layernorm.weight": "gain_K"},
+)
+_QWEN3_MOE = _like_llama(
+    "Qwen3-MoE",
+    "qwen3_moe qwen3_omni_moe_text mellum",
+    **_QWEN_ROUTED,
+    qk_norm="rms",
+    window=a_window,
+    own=_EXPERTS,
+)
+_GLM_4_MOE = _like_llama(
+    "GLM-4 MoE",
+    "glm4_moe",
+    biases=_biased("", attention_bias="QKV"),
+    **_ROUTED_BY_GROUPS,
+    qk_norm=if_so("use_qk_norm", "rms"),
+    rope_dims=a_share(0.5),
+    own=_CHOSEN,
+)
+_PHI = _like_llama(
+    "Phi",
+    "phi",
+    biases="QKVO123",
+    normalization="layer",
+    parallel="shared",
+    eps=a_number("layer_norm_eps"),
+    rope_dims=a_share(0.5),
+    qk_norm=if_so("qk_layernorm", "layer"),
     outputs={**_LLAMA_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
-    own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})}, is_gated=False,
-    ends=_at(_NORM, out="final_layernorm"))  # fmt: skip
-_OF_AUDIO = Head(_at(out="classifier"), CLASSES, "mean",
-    behind=("projector.weight", "projector.bias"), asks={"use_weighted_layer_sum": (False,)}
-)  # fmt: skip
-_WAV2VEC = _like(_POST, "wav2vec 2.0", "wav2vec2", layers=("encoder.layers.{}.",),
-    eps=a_number("layer_norm_eps", 1e-5), begins=_at(_NORM, E="encoder.layer_norm"),
-    own={**_normed({"1": "layer_norm"}),
-        **_linear({"1": "feed_forward.intermediate_dense", "2": "feed_forward.output_dense"})},
-    convolutions=(("encoder.pos_conv_embed.conv", 1),), widens="feature_projection.",
-    outputs={"ForCTC": Head(_at(out="lm_head"), CLASSES, "all"),
-        "ForSequenceClassification": _OF_AUDIO},
-    asks={"do_stable_layer_norm": (False,), "add_adapter": (False,), "adapter_attn_dim": (None,),
-        "feat_extract_activation": ("gelu",)},
-    remarks=("the convolutions of audio (feature_extractor) are not computed",))  # fmt: skip
+    own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
+    is_gated=False,
+    ends=_at(_NORM, out="final_layernorm"),
+)
+_OF_AUDIO = Head(
+    _at(out="classifier"),
+    CLASSES,
+    "mean",
+    behind=("projector.weight", "projector.bias"),
+    asks={"use_weighted_layer_sum": (False,)},
+)
+_WAV2VEC = _like(
+    _POST,
+    "wav2vec 2.0",
+    "wav2vec2",
+    layers=("encoder.layers.{}.",),
+    eps=a_number("layer_norm_eps", 1e-5),
+    begins=_at(_NORM, E="encoder.layer_norm"),
+    own={
+        **_normed({"1": "layer_norm"}),
+        **_linear({"1": "feed_forward.intermediate_dense", "2": "feed_forward.output_dense"}),
+    },
+    convolutions=(("encoder.pos_conv_embed.conv", 1),),
+    widens="feature_projection.",
+    outputs={
+        "ForCTC": Head(_at(out="lm_head"), CLASSES, "all"),
+        "ForSequenceClassification": _OF_AUDIO,
+    },
+    asks={
+        "do_stable_layer_norm": (False,),
+        "add_adapter": (False,),
+        "adapter_attn_dim": (None,),
+        "feat_extract_activation": ("gelu",),
+    },
+    remarks=("the convolutions of audio (feature_extractor) are not computed",),
+)
 _OF_LM_PREDICTIONS = _masked("lm_predictions.lm_head.", "dense", "LayerNorm", "decoder", "bias")
 _OF_EITHER_VERSION = {
     name: f"{names} {_OF_LM_PREDICTIONS.tensors[name]}"
     for name, names in _OF_MASKED.tensors.items()
 }
 _OF_DEBERTA = _hidden_classes("pooler.dense", activation=an_activation("pooler_hidden_act"))
-_DEBERTA_V3 = _like(_BERT, "DeBERTa-v3", "deberta-v2", widens="embeddings.embed_proj",
-    equations=disentangled, optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
+_DEBERTA_V3 = _like(
+    _BERT,
+    "DeBERTa-v3",
+    "deberta-v2",
+    widens="embeddings.embed_proj",
+    equations=disentangled,
+    optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
     usual={"type_vocab_size": 0},
-    own={**_linear({"Q": "query_proj", "K": "key_proj", "V": "value_proj"}),
-        **_linear({"posK": "pos_key_proj", "posQ": "pos_query_proj"})},
-    shared={"E_rel": "encoder.rel_embeddings.weight",
-        **_at(("gain", "bias"), rel="encoder.LayerNorm")},
-    outputs={"ForMaskedLM": replace(_OF_MASKED, tensors=_OF_EITHER_VERSION),
+    own={
+        **_linear({"Q": "query_proj", "K": "key_proj", "V": "value_proj"}),
+        **_linear({"posK": "pos_key_proj", "posQ": "pos_query_proj"}),
+    },
+    shared={
+        "E_rel": "encoder.rel_embeddings.weight",
+        **_at(("gain", "bias"), rel="encoder.LayerNorm"),
+    },
+    outputs={
+        "ForMaskedLM": replace(_OF_MASKED, tensors=_OF_EITHER_VERSION),
         "ForSequenceClassification": _OF_DEBERTA,
-        "ForMultipleChoice": replace(_OF_DEBERTA, labels=("this choice",)), **_OF_TOKENS},
-    asks={"conv_kernel_size": (0, None), "attention_head_size": (None,)})  # fmt: skip
-_GPT2 = _like(_DECODER, "GPT-2", "gpt2", layers=("h.{}.",), count=a_count("n_layer"),
-    **_said("n_head", "layer_norm_epsilon", "activation_function"), scale=_gpt2_scale,
-    tokens="wte.weight", begins={"P": "wpe.weight"}, places="P", ends=_at(_NORM, out="ln_f"),
-    outputs={"LMHeadModel": _OF_WORDS, "DoubleHeadsModel": _OF_WORDS,
-        "ForSequenceClassification": _classes("score"), **_OF_TOKENS},
-    asks={"add_cross_attention": (False,)})  # fmt: skip
-_GEMMA = _like_llama("Gemma", "gemma", activation=an_activation("hidden_activation", "hidden_act"),
-    factor=root_of_width("hidden_size"), gain_above=1,
-    asks={"use_bidirectional_attention": (None, False)})  # fmt: skip
-_GEMMA_2 = _like(_GEMMA, "Gemma 2", "gemma2", norm="around",
+        "ForMultipleChoice": replace(_OF_DEBERTA, labels=("this choice",)),
+        **_OF_TOKENS,
+    },
+    asks={"conv_kernel_size": (0, None), "attention_head_size": (None,)},
+)
+_GPT2 = _like(
+    _DECODER,
+    "GPT-2",
+    "gpt2",
+    layers=("h.{}.",),
+    count=a_count("n_layer"),
+    **_said("n_head", "layer_norm_epsilon", "activation_function"),
+    scale=_gpt2_scale,
+    tokens="wte.weight",
+    begins={"P": "wpe.weight"},
+    places="P",
+    ends=_at(_NORM, out="ln_f"),
+    outputs={
+        "LMHeadModel": _OF_WORDS,
+        "DoubleHeadsModel": _OF_WORDS,
+        "ForSequenceClassification": _classes("score"),
+        **_OF_TOKENS,
+    },
+    asks={"add_cross_attention": (False,)},
+)
+_GEMMA = _like_llama(
+    "Gemma",
+    "gemma",
+    activation=an_activation("hidden_activation", "hidden_act"),
+    factor=root_of_width("hidden_size"),
+    gain_above=1,
+    asks={"use_bidirectional_attention": (None, False)},
+)
+_GEMMA_2 = _like(
+    _GEMMA,
+    "Gemma 2",
+    "gemma2",
+    norm="around",
     scale=one_over_root("query_pre_attn_scalar"),
-    softcap=a_number_or_none("attn_logit_softcapping"), window=a_window_but_in_every(2, key=""),
-    outputs=_CAPPED_HEADS)  # fmt: skip
+    softcap=a_number_or_none("attn_logit_softcapping"),
+    window=a_window_but_in_every(2, key=""),
+    outputs=_CAPPED_HEADS,
+)
 _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
-_ARCEE = _like_llama("Arcee", "arcee", biases=_biased("", attention_bias="QKVO", mlp_bias="12"),
-    own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"}, is_gated=False)  # fmt: skip
-_OPT = _like(_DECODER, "OPT", "opt", layers=("decoder.layers.{}.",),
-    biases=_biased("", enable_bias="QKVO12"), eps=_TORCH_EPS, heads=a_count("num_attention_heads"),
+_ARCEE = _like_llama(
+    "Arcee",
+    "arcee",
+    biases=_biased("", attention_bias="QKVO", mlp_bias="12"),
+    own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
+    is_gated=False,
+)
+_OPT = _like(
+    _DECODER,
+    "OPT",
+    "opt",
+    layers=("decoder.layers.{}.",),
+    biases=_biased("", enable_bias="QKVO12"),
+    eps=_TORCH_EPS,
+    heads=a_count("num_attention_heads"),
     activation=an_activation("activation_function"),
     norm=if_so("do_layer_norm_before", "pre", "post", default=True),
     optional=dict.fromkeys(("gamma_out", "beta_out"), "do_layer_norm_before"),
-    usual={"enable_bias": True}, widens="decoder.project_in", tokens="decoder.embed_tokens.weight",
-    begins={"P": "decoder.embed_positions.weight"}, places="P", offset=2,
+    usual={"enable_bias": True},
+    widens="decoder.project_in",
+    tokens="decoder.embed_tokens.weight",
+    begins={"P": "decoder.embed_positions.weight"},
+    places="P",
+    offset=2,
     ends=_at(_NORM, out="decoder.final_layer_norm"),
-    outputs={"ForCausalLM": replace(_OF_WORDS, behind=("{}decoder.project_out.weight",)),
-        "ForSequenceClassification": _classes("score")},
-    asks={"layer_norm_elementwise_affine": (True,), "_remove_final_layer_norm": (False,)}
-)  # fmt: skip
-_ROBERTA = _like(_BERT, "RoBERTa", "roberta xlm-roberta camembert data2vec-text", offset=None,
+    outputs={
+        "ForCausalLM": replace(_OF_WORDS, behind=("{}decoder.project_out.weight",)),
+        "ForSequenceClassification": _classes("score"),
+    },
+    asks={"layer_norm_elementwise_affine": (True,), "_remove_final_layer_norm": (False,)},
+)
+_ROBERTA = _like(
+    _BERT,
+    "RoBERTa",
+    "roberta xlm-roberta camembert data2vec-text",
+    offset=None,
     pads="pad_token_id",
-    outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"),
+    outputs=_of_encoder(
+        _OF_LM_HEAD,
+        _of_first_dense("tanh"),
         **dict.fromkeys(
-            ("RobertaModel", "CamembertModel", "Data2VecTextModel", "RobertaXLModel",
-                "PreLayerNormModel"), _OF_POOLER)))  # fmt: skip
+            (
+                "RobertaModel",
+                "CamembertModel",
+                "Data2VecTextModel",
+                "RobertaXLModel",
+                "PreLayerNormModel",
+            ),
+            _OF_POOLER,
+        ),
+    ),
+)
 FAMILIES = (
     _GPT2,
-    _like(_GPT2, "GPT", "openai-gpt", norm="post", scale=None,
+    _like(
+        _GPT2,
+        "GPT",
+        "openai-gpt",
+        norm="post",
+        scale=None,
         activation=one_of({**ACTIVATIONS, "gelu": "gelu-tanh"}, "afn"),
-        tokens="tokens_embed.weight", begins={"P": "positions_embed.weight"}, ends={}, asks={}),
+        tokens="tokens_embed.weight",
+        begins={"P": "positions_embed.weight"},
+        ends={},
+        asks={},
+    ),
     _LLAMA,
     _like_llama("Mistral", "mistral ministral", biases="", window=a_window),
     _like_llama("Ministral 3", "ministral3", biases="", window=a_window, equations=tuned_if_long),
-    _like_llama("Qwen2", "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text", biases="QKV",
-        window=a_window),
+    _like_llama(
+        "Qwen2",
+        "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text",
+        biases="QKV",
+        window=a_window,
+    ),
     _like_llama("Qwen3", "qwen3 qwen3_vl_text", qk_norm="rms", window=a_window),
     _GEMMA_2,
-    _like(_GEMMA_2, "VaultGemma", "vaultgemma", norm="pre",
-        own={"pre_feedforward_layernorm.weight": "gamma_2"}),
+    _like(
+        _GEMMA_2,
+        "VaultGemma",
+        "vaultgemma",
+        norm="pre",
+        own={"pre_feedforward_layernorm.weight": "gamma_2"},
+    ),
     _GEMMA,
     # configs of 4 billion parameters and more omit usual keys; the package ignores a cap of scores
-    _like(_GEMMA, "Gemma 3", "gemma3_text", norm="around", qk_norm="rms",
-        scale=one_over_root("query_pre_attn_scalar"), causal=where(_is_both_ways, False, True),
+    _like(
+        _GEMMA,
+        "Gemma 3",
+        "gemma3_text",
+        norm="around",
+        qk_norm="rms",
+        scale=one_over_root("query_pre_attn_scalar"),
+        causal=where(_is_both_ways, False, True),
         window=where(_is_both_ways, None, _WINDOW_BUT_IN_EVERY_6),
         reach=where(_is_both_ways, where(_WINDOW_BUT_IN_EVERY_6, _half_of("sliding_window"))),
         **_of_kinds(_WINDOW_BUT_IN_EVERY_6, "rope_local_base_freq", "rope_theta"),
-        usual={"num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
-            "hidden_activation": "gelu_pytorch_tanh", "rms_norm_eps": 1e-6,
-            "query_pre_attn_scalar": 256, "final_logit_softcapping": None, "rope_theta": 1e6,
-            "vocab_size": 262_208}, outputs=_CAPPED_HEADS,
-        asks={"attn_logit_softcapping": (None,)}),
-    _like_llama("SmolLM3", "smollm3", biases=_BIASED, window=a_window,
-        positions=where(_has_rope, "rope", "none"), usual={}),
-    _like_llama("Seed-OSS", "seed_oss",
-        biases=_biased("", attention_bias="QKV", attention_out_bias="O", mlp_bias="123")),
+        usual={
+            "num_attention_heads": 8,
+            "num_key_value_heads": 4,
+            "head_dim": 256,
+            "hidden_activation": "gelu_pytorch_tanh",
+            "rms_norm_eps": 1e-6,
+            "query_pre_attn_scalar": 256,
+            "final_logit_softcapping": None,
+            "rope_theta": 1e6,
+            "vocab_size": 262_208,
+        },
+        outputs=_CAPPED_HEADS,
+        asks={"attn_logit_softcapping": (None,)},
+    ),
+    _like_llama(
+        "SmolLM3",
+        "smollm3",
+        biases=_BIASED,
+        window=a_window,
+        positions=where(_has_rope, "rope", "none"),
+        usual={},
+    ),
+    _like_llama(
+        "Seed-OSS",
+        "seed_oss",
+        biases=_biased("", attention_bias="QKV", attention_out_bias="O", mlp_bias="123"),
+    ),
     _ARCEE,
-    _like(_ARCEE, "Jais 2", "jais2", normalization="layer", eps=a_number("layer_norm_eps"),
-        ends=_at(_NORM, out="norm")),
-    _like_llama("Helium", "helium", biases=_biased("", attention_bias="QKV", mlp_bias="123"),
-        rope_pairing="interleaved"),
+    _like(
+        _ARCEE,
+        "Jais 2",
+        "jais2",
+        normalization="layer",
+        eps=a_number("layer_norm_eps"),
+        ends=_at(_NORM, out="norm"),
+    ),
+    _like_llama(
+        "Helium",
+        "helium",
+        biases=_biased("", attention_bias="QKV", mlp_bias="123"),
+        rope_pairing="interleaved",
+    ),
     _like_llama("CWM", "cwm", biases="", window=a_window),
     _like_llama("Phi-3", "phi3", biases="", window=a_window, rope_dims=a_share()),
     _GRANITE,
-    _like(_GRANITE, "HyperCLOVA X", "hyperclovax",
+    _like(
+        _GRANITE,
+        "HyperCLOVA X",
+        "hyperclovax",
         norm=if_so("use_post_norm", "around", "pre", default=True),
         outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logits_scaling", 1.0))},
-        own={"post_norm1.weight": "gamma_2", "post_attention_layernorm.weight": "gamma_3",
-            "post_norm2.weight": "gamma_4"}),
-    _like_llama("StableLM", "stablelm", biases=_biased("", use_qkv_bias="QKV"),
-        normalization="layer", eps=a_number("layer_norm_eps"), rope_dims=a_share(0.25),
+        own={
+            "post_norm1.weight": "gamma_2",
+            "post_attention_layernorm.weight": "gamma_3",
+            "post_norm2.weight": "gamma_4",
+        },
+    ),
+    _like_llama(
+        "StableLM",
+        "stablelm",
+        biases=_biased("", use_qkv_bias="QKV"),
+        normalization="layer",
+        eps=a_number("layer_norm_eps"),
+        rope_dims=a_share(0.25),
         parallel=if_so("use_parallel_residual", "shared", "none"),
         qk_norm=if_so("qk_layernorm", "layer"),
-        own={f"{x}_layernorm.norms.*.weight": f"gamma_{x.upper()}" for x in "qk"}, own_gains="each",
-        ends=_at(_NORM, out="norm")),
-    _like_llama("StarCoder2", "starcoder2", biases=_biased("", use_bias="QKVO12"),
-        normalization="layer", eps=a_number("norm_epsilon"), window=a_window,
-        ends=_at(_NORM, out="norm"), is_gated=False, weights_layout=OUT_IN),
-    _like_llama("GLM", "glm", biases=_biased("", attention_bias="QKV"), rope_pairing="interleaved",
-        rope_dims=a_share(0.5)),
-    _like_llama("GLM-4", "glm4", biases=_biased("", attention_bias="QKV"),
-        rope_pairing="interleaved", norm="around", rope_dims=a_share(0.5),
-        own={"post_self_attn_layernorm.weight": "gamma_2",
-            "post_attention_layernorm.weight": "gamma_3", "post_mlp_layernorm.weight": "gamma_4"}),
-    _like_llama("ERNIE 4.5", "ernie4_5", biases=_biased("", use_bias="QKVO123"),
-        rope_pairing="interleaved", usual={}),
+        own={f"{x}_layernorm.norms.*.weight": f"gamma_{x.upper()}" for x in "qk"},
+        own_gains="each",
+        ends=_at(_NORM, out="norm"),
+    ),
+    _like_llama(
+        "StarCoder2",
+        "starcoder2",
+        biases=_biased("", use_bias="QKVO12"),
+        normalization="layer",
+        eps=a_number("norm_epsilon"),
+        window=a_window,
+        ends=_at(_NORM, out="norm"),
+        is_gated=False,
+        weights_layout=OUT_IN,
+    ),
+    _like_llama(
+        "GLM",
+        "glm",
+        biases=_biased("", attention_bias="QKV"),
+        rope_pairing="interleaved",
+        rope_dims=a_share(0.5),
+    ),
+    _like_llama(
+        "GLM-4",
+        "glm4",
+        biases=_biased("", attention_bias="QKV"),
+        rope_pairing="interleaved",
+        norm="around",
+        rope_dims=a_share(0.5),
+        own={
+            "post_self_attn_layernorm.weight": "gamma_2",
+            "post_attention_layernorm.weight": "gamma_3",
+            "post_mlp_layernorm.weight": "gamma_4",
+        },
+    ),
+    _like_llama(
+        "ERNIE 4.5",
+        "ernie4_5",
+        biases=_biased("", use_bias="QKVO123"),
+        rope_pairing="interleaved",
+        usual={},
+    ),
     _OPT,
-    _like(_OPT, "BioGPT", "biogpt", biases="QKVO12", layers=("layers.{}.",), activation=_HIDDEN_ACT,
+    _like(
+        _OPT,
+        "BioGPT",
+        "biogpt",
+        biases="QKVO12",
+        layers=("layers.{}.",),
+        activation=_HIDDEN_ACT,
         factor=if_so("scale_embedding", root_of_width("hidden_size"), 1.0, default=True),
-        norm="pre", optional={}, widens="", tokens="embed_tokens.weight",
-        begins={"P": "embed_positions.weight"}, ends=_at(_NORM, out="layer_norm"),
+        norm="pre",
+        optional={},
+        widens="",
+        tokens="embed_tokens.weight",
+        begins={"P": "embed_positions.weight"},
+        ends=_at(_NORM, out="layer_norm"),
         outputs={"ForCausalLM": Head({"W_out": "output_projection.weight"}, is_tied=True)},
-        asks={}),
-    _like(_GPT2, "GPT-BigCode", "gpt_bigcode", scale=None, outputs=_GPT_HEADS,
-        asks={"scale_attn_weights": (True,)}, key_heads=_ONE_KEY_HEAD,
+        asks={},
+    ),
+    _like(
+        _GPT2,
+        "GPT-BigCode",
+        "gpt_bigcode",
+        scale=None,
+        outputs=_GPT_HEADS,
+        asks={"scale_attn_weights": (True,)},
+        key_heads=_ONE_KEY_HEAD,
         fused=if_so("multi_query", (1, "QKV"), _all_three_of("n_head"), default=True),
-        weights_layout=OUT_IN),
-    _like(_GPT2, "GPT-Neo", "gpt_neo", biases="O12", count=a_count("num_layers"),
-        heads=a_count("num_heads"), scale="none", window=a_window_of_local_layers,
-        outputs=_GPT_HEADS, asks={}, weights_layout=OUT_IN),
+        weights_layout=OUT_IN,
+    ),
+    _like(
+        _GPT2,
+        "GPT-Neo",
+        "gpt_neo",
+        biases="O12",
+        count=a_count("num_layers"),
+        heads=a_count("num_heads"),
+        scale="none",
+        window=a_window_of_local_layers,
+        outputs=_GPT_HEADS,
+        asks={},
+        weights_layout=OUT_IN,
+    ),
     _BERT,
-    _like(_BERT, "ERNIE", "ernie", outputs={**_BERT.outputs, "ErnieModel": _OF_POOLER},
-        asks={**_BERT.asks, "use_task_id": (False,)}),
-    _like(_BERT, "Megatron-BERT", "megatron-bert", norm="pre", begins=_WITHOUT_NORM,
-        own=_normed({"1": "attention.ln", "2": "ln"}), ends=_at(_NORM, out="encoder.ln")),
+    _like(
+        _BERT,
+        "ERNIE",
+        "ernie",
+        outputs={**_BERT.outputs, "ErnieModel": _OF_POOLER},
+        asks={**_BERT.asks, "use_task_id": (False,)},
+    ),
+    _like(
+        _BERT,
+        "Megatron-BERT",
+        "megatron-bert",
+        norm="pre",
+        begins=_WITHOUT_NORM,
+        own=_normed({"1": "attention.ln", "2": "ln"}),
+        ends=_at(_NORM, out="encoder.ln"),
+    ),
     _ROBERTA,
-    _like(_ROBERTA, "XLM-R XL", "xlm-roberta-xl", norm="pre", begins=_WITHOUT_NORM,
+    _like(
+        _ROBERTA,
+        "XLM-R XL",
+        "xlm-roberta-xl",
+        norm="pre",
+        begins=_WITHOUT_NORM,
         own=_normed({"1": "self_attn_layer_norm", "2": "LayerNorm"}),
-        ends=_at(_NORM, out="encoder.LayerNorm")),
-    _like(_ROBERTA, "RoBERTa, pre-norm", "roberta-prelayernorm", norm="pre",
+        ends=_at(_NORM, out="encoder.LayerNorm"),
+    ),
+    _like(
+        _ROBERTA,
+        "RoBERTa, pre-norm",
+        "roberta-prelayernorm",
+        norm="pre",
         own=_normed({"1": "attention.LayerNorm", "2": "intermediate.LayerNorm"}),
-        ends=_at(_NORM, out="LayerNorm")),
-    _like(_BERT, "DistilBERT", "distilbert", layers=("transformer.layer.{}.",),
-        count=a_count("n_layers"), eps=Fraction(1, 10**12), heads=a_count("n_heads"),
-        activation=an_activation("activation"), begins=_WITHOUT_TYPES,
-        own={**_normed({"1": "sa_layer_norm", "2": "output_layer_norm"}),
-            **_linear({"1": "lin1", "2": "lin2"})},
+        ends=_at(_NORM, out="LayerNorm"),
+    ),
+    _like(
+        _BERT,
+        "DistilBERT",
+        "distilbert",
+        layers=("transformer.layer.{}.",),
+        count=a_count("n_layers"),
+        eps=Fraction(1, 10**12),
+        heads=a_count("n_heads"),
+        activation=an_activation("activation"),
+        begins=_WITHOUT_TYPES,
+        own={
+            **_normed({"1": "sa_layer_norm", "2": "output_layer_norm"}),
+            **_linear({"1": "lin1", "2": "lin2"}),
+        },
         outputs=_of_encoder(
-            _masked("vocab_", "transform", "layer_norm", "projector",
-                activation=an_activation("activation")), _OF_FIRST_TOKEN,
-            ForMultipleChoice=replace(_OF_FIRST_TOKEN, labels=("this choice",))), asks={}),
+            _masked(
+                "vocab_",
+                "transform",
+                "layer_norm",
+                "projector",
+                activation=an_activation("activation"),
+            ),
+            _OF_FIRST_TOKEN,
+            ForMultipleChoice=replace(_OF_FIRST_TOKEN, labels=("this choice",)),
+        ),
+        asks={},
+    ),
     _DEBERTA_V3,
-    _like(_DEBERTA_V3, "DeBERTa", "deberta",
-        own={"q_bias": "b_Q", "v_bias": "b_V", "pos_proj.weight": "W_posK",
-            **_linear({"posQ": "pos_q_proj"})}, shared={"E_rel": "encoder.rel_embeddings.weight"},
-        asks={"talking_head": (False,)}, biases="QVO12",
-        fused=_all_three_of("num_attention_heads")),
-    _like(_BERT, "ELECTRA", "electra", widens="embeddings_project",
+    _like(
+        _DEBERTA_V3,
+        "DeBERTa",
+        "deberta",
+        own={
+            "q_bias": "b_Q",
+            "v_bias": "b_V",
+            "pos_proj.weight": "W_posK",
+            **_linear({"posQ": "pos_q_proj"}),
+        },
+        shared={"E_rel": "encoder.rel_embeddings.weight"},
+        asks={"talking_head": (False,)},
+        biases="QVO12",
+        fused=_all_three_of("num_attention_heads"),
+    ),
+    _like(
+        _BERT,
+        "ELECTRA",
+        "electra",
+        widens="embeddings_project",
         outputs=_of_encoder(
-            _masked("generator_", "predictions.dense", "predictions.LayerNorm", "lm_head",
-                activation="gelu"), _of_first_dense("gelu"),
-            ForPreTraining=_hidden_classes("discriminator_predictions.dense",
-                "discriminator_predictions.dense_prediction", _HIDDEN_ACT, "all",
-                labels=("replaced",)),
-            ForMultipleChoice=_hidden_classes("sequence_summary.summary",
+            _masked(
+                "generator_",
+                "predictions.dense",
+                "predictions.LayerNorm",
+                "lm_head",
+                activation="gelu",
+            ),
+            _of_first_dense("gelu"),
+            ForPreTraining=_hidden_classes(
+                "discriminator_predictions.dense",
+                "discriminator_predictions.dense_prediction",
+                _HIDDEN_ACT,
+                "all",
+                labels=("replaced",),
+            ),
+            ForMultipleChoice=_hidden_classes(
+                "sequence_summary.summary",
                 activation=an_activation("summary_activation"),
                 asks={"summary_type": ("first",), "summary_use_proj": (True,)},
-                labels=("this choice",)))),
+                labels=("this choice",),
+            ),
+        ),
+    ),
     _VIT,
-    _CLIP_TEXT, _CLIP_VISION,
-    _like(_CLIP_TEXT, "SigLIP text", "siglip siglip_text_model", causal=None,
+    _CLIP_TEXT,
+    _CLIP_VISION,
+    _like(
+        _CLIP_TEXT,
+        "SigLIP text",
+        "siglip siglip_text_model",
+        causal=None,
         outputs={"Model": _OF_LAST_TOKEN},
-        usual={**_USUAL_OF_SIGLIP, "vocab_size": 32000, "max_position_embeddings": 64}),
-    _like(_CLIP_VISION, "SigLIP vision", "siglip siglip_vision_model",
-        begins={"E": "embeddings.patch_embedding.weight", "b_E": "embeddings.patch_embedding.bias",
-            "P": "embeddings.position_embedding.weight"},
-        outputs={"ForImageClassification": _classes("classifier", "mean"),
-            "Model": _OF_POOLED_PATCHES}, usual={**_USUAL_OF_SIGLIP, "patch_size": 16}),
+        usual={**_USUAL_OF_SIGLIP, "vocab_size": 32000, "max_position_embeddings": 64},
+    ),
+    _like(
+        _CLIP_VISION,
+        "SigLIP vision",
+        "siglip siglip_vision_model",
+        begins={
+            "E": "embeddings.patch_embedding.weight",
+            "b_E": "embeddings.patch_embedding.bias",
+            "P": "embeddings.position_embedding.weight",
+        },
+        outputs={
+            "ForImageClassification": _classes("classifier", "mean"),
+            "Model": _OF_POOLED_PATCHES,
+        },
+        usual={**_USUAL_OF_SIGLIP, "patch_size": 16},
+    ),
     _DINO,
-    _like(_DINO, "DINOv2 with registers", "dinov2_with_registers",
-        begins={**_OF_PATCHES, "more_tokens": "embeddings.register_tokens"}),
-    _like(_VIT, "DeiT", "deit",
+    _like(
+        _DINO,
+        "DINOv2 with registers",
+        "dinov2_with_registers",
+        begins={**_OF_PATCHES, "more_tokens": "embeddings.register_tokens"},
+    ),
+    _like(
+        _VIT,
+        "DeiT",
+        "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
-        outputs={**_OF_ONE_IMAGE, "DeiTModel": _OF_POOLER}),
-    _like(_BERT, "ALBERT", "albert", layers=("encoder.albert_layer_groups.{}.albert_layers.{}.",),
+        outputs={**_OF_ONE_IMAGE, "DeiTModel": _OF_POOLER},
+    ),
+    _like(
+        _BERT,
+        "ALBERT",
+        "albert",
+        layers=("encoder.albert_layer_groups.{}.albert_layers.{}.",),
         count=lambda config, layer: config.count("num_hidden_layers") * _in_group(config, layer),
         stored=_albert_layer,
-        own={**_linear({"O": "attention.dense"}), **_normed({"1": "attention.LayerNorm"}),
-            **_linear({"1": "ffn", "2": "ffn_output"}), **_normed({"2": "full_layer_layer_norm"})},
+        own={
+            **_linear({"O": "attention.dense"}),
+            **_normed({"1": "attention.LayerNorm"}),
+            **_linear({"1": "ffn", "2": "ffn_output"}),
+            **_normed({"2": "full_layer_layer_norm"}),
+        },
         widens="encoder.embedding_hidden_mapping_in",
-        outputs=_of_encoder(_masked("predictions.", "dense", "LayerNorm", "decoder", "bias"),
-            _hidden_classes("{}pooler"), AlbertModel=_pooled("{}pooler"))),
+        outputs=_of_encoder(
+            _masked("predictions.", "dense", "LayerNorm", "decoder", "bias"),
+            _hidden_classes("{}pooler"),
+            AlbertModel=_pooled("{}pooler"),
+        ),
+    ),
     _MODERNBERT,
-    _like(_MODERNBERT, "ModernBERT decoder", "modernbert-decoder", block="decoder", causal=True,
-        reach=None, window=a_window,
-        outputs={"ForCausalLM": replace(_modern_head("lm_head"), gives=NEXT, reads="last")}),
-    _like(_BERT, "MPNet", "mpnet", rel_max_distance=128, begins=_WITHOUT_TYPES, offset=2,
-        pads="pad_token_id", shared={"rel_bias": "encoder.relative_attention_bias.weight"},
-        own={**_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
-            **_normed({"1": "attention.LayerNorm"})},
+    _like(
+        _MODERNBERT,
+        "ModernBERT decoder",
+        "modernbert-decoder",
+        block="decoder",
+        causal=True,
+        reach=None,
+        window=a_window,
+        outputs={"ForCausalLM": replace(_modern_head("lm_head"), gives=NEXT, reads="last")},
+    ),
+    _like(
+        _BERT,
+        "MPNet",
+        "mpnet",
+        rel_max_distance=128,
+        begins=_WITHOUT_TYPES,
+        offset=2,
+        pads="pad_token_id",
+        shared={"rel_bias": "encoder.relative_attention_bias.weight"},
+        own={
+            **_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
+            **_normed({"1": "attention.LayerNorm"}),
+        },
         outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), MPNetModel=_OF_POOLER),
-        asks={"relative_attention_num_buckets": (32,)}),
-    _like_bart("Marian", "marian", _of_sinusoids, norm="post",
-        outputs={"MTModel": _BART_HEADS["ForConditionalGeneration"]}, has_sinusoids=True),
+        asks={"relative_attention_num_buckets": (32,)},
+    ),
+    _like_bart(
+        "Marian",
+        "marian",
+        _of_sinusoids,
+        norm="post",
+        outputs={"MTModel": _BART_HEADS["ForConditionalGeneration"]},
+        has_sinusoids=True,
+    ),
     _like_bart("BART", "bart", _of_words, norm="post"),
     _like_bart("mBART", "mbart", _of_words),
     _like_bart("Pegasus", "pegasus", _of_sinusoids),
@@ -791,123 +1365,305 @@ FAMILIES = (
     _like_bart("MVP", "mvp", _of_words, norm="post", asks={"use_prompt": (False,)}),
     _like_bart("PLBart", "plbart", _of_words, norm="post"),
     replace(
-        _like_bart("Whisper", "whisper",
+        _like_bart(
+            "Whisper",
+            "whisper",
             lambda side: {"begins": {"P": f"{side}.embed_positions.weight"}},
             outputs={"ForConditionalGeneration": Head({"W_out": "proj_out.weight"}, is_tied=True)},
-            biases="QVO12", of_decoder={"tokens": "decoder.embed_tokens.weight", "places": "P"}),
+            biases="QVO12",
+            of_decoder={"tokens": "decoder.embed_tokens.weight", "places": "P"},
+        ),
         convolutions=(("encoder.conv1", 1), ("encoder.conv2", 2)),
-        outputs={"ForAudioClassification": _OF_AUDIO}),
+        outputs={"ForAudioClassification": _OF_AUDIO},
+    ),
     _like_t5("T5", "t5", _t5_shrinks),
     _like_t5("mT5", "mt5"),
     _WAV2VEC,
-    _like(_WAV2VEC, "wav2vec 2.0", "wav2vec2", norm="pre", begins={},
+    _like(
+        _WAV2VEC,
+        "wav2vec 2.0",
+        "wav2vec2",
+        norm="pre",
+        begins={},
         ends=_at(_NORM, out="encoder.layer_norm"),
-        asks={**_WAV2VEC.asks, "do_stable_layer_norm": (True,)}),
-    _like_llama("OLMo", "olmo", normalization="layer", eps=_TORCH_EPS,
-        equations=clipped("clip_qkv"), has_plain_end=True, has_gains=False, ends={}),
+        asks={**_WAV2VEC.asks, "do_stable_layer_norm": (True,)},
+    ),
+    _like_llama(
+        "OLMo",
+        "olmo",
+        normalization="layer",
+        eps=_TORCH_EPS,
+        equations=clipped("clip_qkv"),
+        has_plain_end=True,
+        has_gains=False,
+        ends={},
+    ),
     _OLMO_2,
     _like(_OLMO_2, "OLMo 3", "olmo3", window=_WINDOW_BUT_IN_EVERY_4, usual={}),
     _EXAONE_4,
-    _like_llama("EXAONE", "exaone", layers=("h.{}.",),
+    _like_llama(
+        "EXAONE",
+        "exaone",
+        layers=("h.{}.",),
         count=a_count("num_layers", "num_hidden_layers"),
-        eps=if_given("layer_norm_epsilon", a_number("layer_norm_epsilon"),
-            a_number("rms_norm_eps")),
-        activation=an_activation("activation_function", "hidden_act"), tokens="wte.weight",
-        ends={"gamma_out": "ln_f.weight"}, own=_linear({"1": "c_fc_0", "3": "c_fc_1"}),
-        weights_layout=OUT_IN),
-    _like_llama("Nemotron", "nemotron", biases=_BIASED, normalization="layer",
-        eps=a_number("norm_eps"), rope_dims=a_share(0.5), gain_above=1,
-        own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"}, is_gated=False,
-        ends=_at(_NORM, out="norm")),
-    _like(_DECODER, "Bloom", "bloom", layers=("h.{}.",),
-        count=a_count("n_layer", "num_hidden_layers"), alibi=True, activation="gelu-tanh",
-        heads=a_count("n_head", "num_attention_heads"), eps=a_number("layer_norm_epsilon"),
-        tokens="word_embeddings.weight", begins=_at(_NORM, E="word_embeddings_layernorm"),
-        ends=_at(_NORM, out="ln_f"), outputs=_GPT_HEADS,
-        asks={"apply_residual_connection_post_layernorm": (False,)}, own=DENSE,
-        fused=_all_three_of("n_head", "num_attention_heads")),
-    _like(_DECODER, "MPT", "mpt", biases="", layers=("blocks.{}.",), count=a_count("n_layers"),
-        alibi=True, activation="gelu", heads=a_count("n_heads"),
+        eps=if_given(
+            "layer_norm_epsilon", a_number("layer_norm_epsilon"), a_number("rms_norm_eps")
+        ),
+        activation=an_activation("activation_function", "hidden_act"),
+        tokens="wte.weight",
+        ends={"gamma_out": "ln_f.weight"},
+        own=_linear({"1": "c_fc_0", "3": "c_fc_1"}),
+        weights_layout=OUT_IN,
+    ),
+    _like_llama(
+        "Nemotron",
+        "nemotron",
+        biases=_BIASED,
+        normalization="layer",
+        eps=a_number("norm_eps"),
+        rope_dims=a_share(0.5),
+        gain_above=1,
+        own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
+        is_gated=False,
+        ends=_at(_NORM, out="norm"),
+    ),
+    _like(
+        _DECODER,
+        "Bloom",
+        "bloom",
+        layers=("h.{}.",),
+        count=a_count("n_layer", "num_hidden_layers"),
+        alibi=True,
+        activation="gelu-tanh",
+        heads=a_count("n_head", "num_attention_heads"),
+        eps=a_number("layer_norm_epsilon"),
+        tokens="word_embeddings.weight",
+        begins=_at(_NORM, E="word_embeddings_layernorm"),
+        ends=_at(_NORM, out="ln_f"),
+        outputs=_GPT_HEADS,
+        asks={"apply_residual_connection_post_layernorm": (False,)},
+        own=DENSE,
+        fused=_all_three_of("n_head", "num_attention_heads"),
+    ),
+    _like(
+        _DECODER,
+        "MPT",
+        "mpt",
+        biases="",
+        layers=("blocks.{}.",),
+        count=a_count("n_layers"),
+        alibi=True,
+        activation="gelu",
+        heads=a_count("n_heads"),
         eps=a_number("layer_norm_epsilon", 1e-5),
         scale=a_number_or_none("attn_config.softmax_scale"),
-        equations=clipped("attn_config.clip_qkv"), longest="max_seq_len", tokens="wte.weight",
-        ends={"gamma_out": "norm_f.weight"}, outputs=_GPT_HEADS,
-        asks={"no_bias": (True,), "logit_scale": (None,), "attn_config.alibi": (True,),
-            "attn_config.alibi_bias_max": (8,), "attn_config.attn_type": ("multihead_attention",),
-            "attn_config.qk_ln": (False,), "attn_config.prefix_lm": (False,)},
-        own={"norm_1.weight": "gamma_1", "norm_2.weight": "gamma_2", "ffn.up_proj.weight": "W_1",
-            "ffn.down_proj.weight": "W_2"}),
-    _like_llama("GPT-NeoX", "gpt_neox", biases=_biased("12", attention_bias="QKVO"),
-        normalization="layer", eps=a_number("layer_norm_eps"), rope_dims=a_share(0.25),
+        equations=clipped("attn_config.clip_qkv"),
+        longest="max_seq_len",
+        tokens="wte.weight",
+        ends={"gamma_out": "norm_f.weight"},
+        outputs=_GPT_HEADS,
+        asks={
+            "no_bias": (True,),
+            "logit_scale": (None,),
+            "attn_config.alibi": (True,),
+            "attn_config.alibi_bias_max": (8,),
+            "attn_config.attn_type": ("multihead_attention",),
+            "attn_config.qk_ln": (False,),
+            "attn_config.prefix_lm": (False,),
+        },
+        own={
+            "norm_1.weight": "gamma_1",
+            "norm_2.weight": "gamma_2",
+            "ffn.up_proj.weight": "W_1",
+            "ffn.down_proj.weight": "W_2",
+        },
+    ),
+    _like_llama(
+        "GPT-NeoX",
+        "gpt_neox",
+        biases=_biased("12", attention_bias="QKVO"),
+        normalization="layer",
+        eps=a_number("layer_norm_eps"),
+        rope_dims=a_share(0.25),
         parallel=if_so("use_parallel_residual", "own", "none", default=True),
-        tokens="embed_in.weight", ends=_at(_NORM, out="final_layer_norm"),
-        outputs={**_GPT_HEADS,
-            "ForCausalLM": Head({"W_out": "embed_out.weight lm_head.weight"}, is_tied=True)},
-        own=DENSE, is_gated=False, fused=_all_three_of("num_attention_heads")),
+        tokens="embed_in.weight",
+        ends=_at(_NORM, out="final_layer_norm"),
+        outputs={
+            **_GPT_HEADS,
+            "ForCausalLM": Head({"W_out": "embed_out.weight lm_head.weight"}, is_tied=True),
+        },
+        own=DENSE,
+        is_gated=False,
+        fused=_all_three_of("num_attention_heads"),
+    ),
     _GPT_J,
     _like(_GPT_J, "CodeGen", "codegen", fused=(4, "QVK")),
-    _like_llama("Falcon", "falcon", biases=_biased("", bias="QKVO12"), layers=("h.{}.",),
-        normalization="layer", eps=a_number("layer_norm_epsilon"),
-        activation=an_activation("activation", default="gelu"), parallel=_falcon_parallel,
-        tokens="word_embeddings.weight", ends=_at(_NORM, out="ln_f"), outputs=_GPT_HEADS,
-        asks={"alibi": (False,)}, own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
-        is_gated=False, key_heads=_FALCON_KEY_HEADS, fused=_falcon_blocks),
+    _like_llama(
+        "Falcon",
+        "falcon",
+        biases=_biased("", bias="QKVO12"),
+        layers=("h.{}.",),
+        normalization="layer",
+        eps=a_number("layer_norm_epsilon"),
+        activation=an_activation("activation", default="gelu"),
+        parallel=_falcon_parallel,
+        tokens="word_embeddings.weight",
+        ends=_at(_NORM, out="ln_f"),
+        outputs=_GPT_HEADS,
+        asks={"alibi": (False,)},
+        own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
+        is_gated=False,
+        key_heads=_FALCON_KEY_HEADS,
+        fused=_falcon_blocks,
+    ),
     _PHI,
-    _like(_PHI, "Persimmon", "persimmon", parallel=None, outputs=_LLAMA_HEADS,
-        fused=_all_three_of("num_attention_heads"), usual={}),
+    _like(
+        _PHI,
+        "Persimmon",
+        "persimmon",
+        parallel=None,
+        outputs=_LLAMA_HEADS,
+        fused=_all_three_of("num_attention_heads"),
+        usual={},
+    ),
     _like_cohere("Cohere", "cohere", qk_norm=if_so("use_qk_norm", "layer"), usual={}),
-    _like_cohere("Cohere 2", "cohere2", window=_WINDOW_BUT_IN_EVERY_4,
-        positions=where(_WINDOW_BUT_IN_EVERY_4, "rope", "none")),
-    _like(_DEEPSEEK_V3, "DeepSeek-V2", "deepseek_v2", rope_pairing="interleaved", router_norm=False,
-        router=None),
+    _like_cohere(
+        "Cohere 2",
+        "cohere2",
+        window=_WINDOW_BUT_IN_EVERY_4,
+        positions=where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"),
+    ),
+    _like(
+        _DEEPSEEK_V3,
+        "DeepSeek-V2",
+        "deepseek_v2",
+        rope_pairing="interleaved",
+        router_norm=False,
+        router=None,
+    ),
     _DEEPSEEK_V3,
     _like(_DEEPSEEK_V3, "Youtu", "youtu", top_k=None),
     _GLM_4_MOE,
     _like(_GLM_4_MOE, "Solar Open", "solar_open", qk_norm=None, rope_dims=a_share(), usual={}),
-    _like_llama("dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window,
-        own=_CHOSEN),
-    _like_llama("MiniMax-M2", "minimax_m2", biases="", **_ROUTED, router="sigmoid",
-        qk_norm="rms-all", rope_dims=a_share(),
-        own={"block_sparse_moe.e_score_correction_bias": "b_choice", **_MIXTRAL}, own_gains="each"),
-    _like_llama("Mixtral", "mixtral", biases="", **_ROUTED, window=a_window, own=_MIXTRAL,
-        usual={}),
-    _like(_EXAONE_4, "EXAONE MoE", "exaone_moe", **_ROUTED_BY_GROUPS, norm="pre",
-        own={"mlp.e_score_correction_bias": "b_choice", **_CHOSEN}),
-    _like(_OLMO_2, "FlexOlmo", "flex_olmo", **_QWEN_ROUTED, own={**_EXPERTS, **_OF_OUTPUTS},
-        usual={}),
-    _like_llama("Qwen2-MoE", "qwen2_moe", biases=if_so("qkv_bias", "QKV", "", default=True),
-        **_QWEN_ROUTED, window=a_window, own=_EXPERTS),
+    _like_llama(
+        "dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window, own=_CHOSEN
+    ),
+    _like_llama(
+        "MiniMax-M2",
+        "minimax_m2",
+        biases="",
+        **_ROUTED,
+        router="sigmoid",
+        qk_norm="rms-all",
+        rope_dims=a_share(),
+        own={"block_sparse_moe.e_score_correction_bias": "b_choice", **_MIXTRAL},
+        own_gains="each",
+    ),
+    _like_llama(
+        "Mixtral", "mixtral", biases="", **_ROUTED, window=a_window, own=_MIXTRAL, usual={}
+    ),
+    _like(
+        _EXAONE_4,
+        "EXAONE MoE",
+        "exaone_moe",
+        **_ROUTED_BY_GROUPS,
+        norm="pre",
+        own={"mlp.e_score_correction_bias": "b_choice", **_CHOSEN},
+    ),
+    _like(
+        _OLMO_2, "FlexOlmo", "flex_olmo", **_QWEN_ROUTED, own={**_EXPERTS, **_OF_OUTPUTS}, usual={}
+    ),
+    _like_llama(
+        "Qwen2-MoE",
+        "qwen2_moe",
+        biases=if_so("qkv_bias", "QKV", "", default=True),
+        **_QWEN_ROUTED,
+        window=a_window,
+        own=_EXPERTS,
+    ),
     _QWEN3_MOE,
     _like(_QWEN3_MOE, "Qwen3-VL-MoE", "qwen3_vl_moe_text", router_norm=True),
     _HUNYUAN,
-    _like(_HUNYUAN, "HunYuan MoE", "hunyuan_v1_moe", top_k=a_count("moe_topk"),
+    _like(
+        _HUNYUAN,
+        "HunYuan MoE",
+        "hunyuan_v1_moe",
+        top_k=a_count("moe_topk"),
         own={**_HUNYUAN.own, "gate.wg.weight": "W_router", **_EXPERTS},
-        usual={**USUAL_BASE, "n_shared_experts": 1}),
-    _like_llama("ERNIE 4.5 MoE", "ernie4_5_moe", biases=_biased("", use_bias="QKVO123"),
-        top_k=a_count("moe_k"), rope_pairing="interleaved",
-        own={"moe_statics.e_score_correction_bias": "b_choice", **_EXPERTS}, usual={}),
-    _like_llama("OLMoE", "olmoe", **_QWEN_ROUTED, qk_norm="rms-all",
-        equations=clipped("clip_qkv", "Q", "K"), own=_EXPERTS, own_gains="each"),
-    _like_llama("GPT-OSS", "gpt_oss", **_ROUTED, activation="swish-clamped", window=a_window,
-        usual={}, asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
-        own={**_linear({"router": "mlp.router"}), "experts.gate_up_proj": "W_13_in_out",
-            "experts.gate_up_proj_bias": "b_13_in_out", "experts.down_proj": "W_2_in_out",
-            "experts.down_proj_bias": "b_2", "self_attn.sinks": "sinks"}),
-    _like_llama("Llama 4", "llama4_text", **_ROUTED, router="sigmoid", router_scales="inputs",
-        router_norm=False, rope_pairing="interleaved", positions=where(_has_rope, "rope", "none"),
+        usual={**USUAL_BASE, "n_shared_experts": 1},
+    ),
+    _like_llama(
+        "ERNIE 4.5 MoE",
+        "ernie4_5_moe",
+        biases=_biased("", use_bias="QKVO123"),
+        top_k=a_count("moe_k"),
+        rope_pairing="interleaved",
+        own={"moe_statics.e_score_correction_bias": "b_choice", **_EXPERTS},
+        usual={},
+    ),
+    _like_llama(
+        "OLMoE",
+        "olmoe",
+        **_QWEN_ROUTED,
+        qk_norm="rms-all",
+        equations=clipped("clip_qkv", "Q", "K"),
+        own=_EXPERTS,
+        own_gains="each",
+    ),
+    _like_llama(
+        "GPT-OSS",
+        "gpt_oss",
+        **_ROUTED,
+        activation="swish-clamped",
+        window=a_window,
+        usual={},
+        asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
+        own={
+            **_linear({"router": "mlp.router"}),
+            "experts.gate_up_proj": "W_13_in_out",
+            "experts.gate_up_proj_bias": "b_13_in_out",
+            "experts.down_proj": "W_2_in_out",
+            "experts.down_proj_bias": "b_2",
+            "self_attn.sinks": "sinks",
+        },
+    ),
+    _like_llama(
+        "Llama 4",
+        "llama4_text",
+        **_ROUTED,
+        router="sigmoid",
+        router_scales="inputs",
+        router_norm=False,
+        rope_pairing="interleaved",
+        positions=where(_has_rope, "rope", "none"),
         qk_norm=where(_has_rope, if_so("use_qk_norm", "rms", default=True)),
-        equations=tuned_or_chunked(_has_rope), outputs={"ForCausalLM": _OF_WORDS},
-        own={"feed_forward.router.weight": "W_router",
-            **{name.replace("mlp.", "", 1): field for name, field in _EXPERTS.items()}},
-        own_gains="none", usual={"n_shared_experts": 1}, remarks=()),
-    _like(_GRANITE, "Granite MoE", "granitemoe granitemoeshared",
-        biases=_biased("", attention_bias="QKVO"), **_ROUTED,
-        own={"router.layer.weight": "W_router", "router.weight": "W_router",
+        equations=tuned_or_chunked(_has_rope),
+        outputs={"ForCausalLM": _OF_WORDS},
+        own={
+            "feed_forward.router.weight": "W_router",
+            **{name.replace("mlp.", "", 1): field for name, field in _EXPERTS.items()},
+        },
+        own_gains="none",
+        usual={"n_shared_experts": 1},
+        remarks=(),
+    ),
+    _like(
+        _GRANITE,
+        "Granite MoE",
+        "granitemoe granitemoeshared",
+        biases=_biased("", attention_bias="QKVO"),
+        **_ROUTED,
+        own={
+            "router.layer.weight": "W_router",
+            "router.weight": "W_router",
             "block_sparse_moe.input_linear.weight": "W_13",
             "block_sparse_moe.output_linear.weight": "W_2",
-            "shared_mlp.input_linear.weight": "W_s13", "shared_mlp.output_linear.weight": "W_s2",
-            **_EXPERTS}),
-)  # fmt: skip
+            "shared_mlp.input_linear.weight": "W_s13",
+            "shared_mlp.output_linear.weight": "W_s2",
+            **_EXPERTS,
+        },
+    ),
+)
 """A table of names, for each family."""
 
 
