@@ -114,10 +114,15 @@ class Cut(NamedTuple):
         return float(self.agreeing.sum() / len(self.places))
 
 
+_LISTED = re.compile(r"(?m)^(?:[ \t]{0,9}- [-−]?\d[^\n]{0,200}(?:\n|\Z)){2,}")
+"""A list of numbers: its dashes are no signs."""
+
+
 def numbers_of(text: str) -> list[Number]:
     """Return the numbers of a text with their lines; at most `MOST_NUMBERS`."""
     found: list[Number] = []
     is_scanned = _SCANNED.search(text) is not None
+    text = _LISTED.sub(lambda match: match[0].replace("- ", "  "), text)
     for number, line in enumerate(text.split("\n"), start=1):
         if len(found) > MOST_NUMBERS or len(line) > MOST_NUMBERS:
             break

@@ -98,9 +98,10 @@ def is_multiple(values: Matrix, scores: Matrix) -> bool:
     """Return whether numbers are scores times one factor, which is not 1."""
     if values.shape != scores.shape or not np.isfinite(scores).all() or not scores.any():
         return False
-    factor = (scores * values).sum() / (scores**2).sum()
-    is_other = 0 < factor < 0.9 or factor > 1.1
-    return bool(is_other) and share_alike(values, scores * factor) == 1
+    with np.errstate(all="ignore"):
+        factor = (scores * values).sum() / (scores**2).sum()
+        is_other = 0 < factor < 0.9 or factor > 1.1
+        return bool(is_other) and share_alike(values, scores * factor) == 1
 
 
 def near(values: Matrix, other: Matrix) -> Matrix:

@@ -8,6 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
+from attncalc.base.text import of_each
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import (
@@ -117,6 +118,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = search(matrices)
     matrices = _fitting(_as_shares(matrices, expected, found), expected, found)
     matrices = _turned_alike(matrices, expected, found)
+    _tell_columns(matrices, expected, found)
     matrices = with_scanned(matrices, found)
     matrices = with_corrected(plain, matrices, expected, found)
     matrices = questioned(matrices, expected, found, search)
@@ -294,6 +296,13 @@ def _fitting(
     made = dict(matrices)
     for name, written in matrices.items():
         shape = expected.shape(name)[-2:]
+        others = [row for n, each in made.items() if n != name for row in _rows_of(each)]
+        is_again = written.values.size == 1 or all(row in others for row in _rows_of(written))
+        if expected.steps and not shape and is_again:
+            line = next((each.line for each in found.parts if each.name == name), 0)
+            text = written.text((0,) * written.values.ndim)
+            found.leave(line, text, f"this problem does not have {name}", could_be=False)
+            del made[name]
         if not shape or written.shape[-2:] == shape:
             continue
         if (without := _without_sums(written, shape)) is not None:
@@ -314,6 +323,11 @@ def _fitting(
             found.leave(line, text, why)
             del made[name]
     return made
+
+
+def _rows_of(written: WrittenMatrix) -> list[list[float]]:
+    """Return the rows of a matrix as lists of numbers."""
+    return written.values.reshape(-1, written.shape[-1]).tolist()
 
 
 def _without_sums(written: WrittenMatrix, shape: tuple[int, ...]) -> WrittenMatrix | None:
@@ -353,6 +367,24 @@ def _turned_alike(
             like = f"as {' and '.join(sorted(stated))} are" if stated else "by its numbers"
             found.remarks.append(f"{name} is read transposed, {like}")
     return made
+
+
+def _tell_columns(
+    matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
+) -> None:
+    """Note matrices that all have tokens as columns without a statement."""
+    turned = [
+        name
+        for name in ("Q", "K", "V")
+        if name in matrices and matrices[name].shape == expected.shape(name)[::-1]
+        if matrices[name].shape != expected.shape(name)
+    ]
+    if len(turned) >= ENOUGH_COLUMNS:
+        why = (
+            "it looks as if tokens were columns here: write them as rows, or mark with that layout"
+        )
+        line = next((part.line for part in found.parts if part.name == turned[0]), 0)
+        found.leave(line, of_each(turned), why)
 
 
 def _take_comment(comment: Comment, found: Collected) -> None:

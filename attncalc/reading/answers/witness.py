@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache, partial
-from itertools import chain, compress, groupby, pairwise
+from itertools import chain, groupby, pairwise
 
 import numpy as np
 
@@ -437,6 +437,7 @@ class Witness:
                 if self._is_even(self.rows.get(name, [])) and not is_copy:
                     return None
                 wanted = key
+        is_full = least == ALIKE and wanted is key
         found = [
             (self._bits(name, cut, wanted), name, cut)
             for cut in cuts(
@@ -444,7 +445,9 @@ class Witness:
             )
             if cut.share >= least and (cut.share == 1 or (key.size > FEW and self._is_sound(cut)))
             if cut.share == 1 or cut.stride == 1
-            if not cut.is_turned or self._may_be_turned(cut)
+            if not cut.is_turned or self._may_be_turned(name, cut)
+            if self._is_of_reading(name, cut) or not is_full or is_copy
+            if is_full or least == ENOUGH or self._is_even(cut.written, by_lines=True)
         ]
         sure = [e for e in found if e[0] >= SURE + math.log2(self._between(name, e[2]) + 1)]
         return max(sure, key=lambda each: each[0], default=None)
@@ -534,7 +537,9 @@ class Witness:
 
     def _forget(self, name: str) -> None:
         """Remove the notes about the reading of a step."""
-        self.found.taken[:] = [each for each in self.found.taken if each.step != name]
+        self.found.taken[:] = [
+            each for each in self.found.taken if each.step != name or each.how.startswith("given")
+        ]
         old = f"taken as {name}: ", f"{name}["
         said = [each.partition(": ")[2] for each in self.found.remarks]
         self.found.remarks[:] = [
@@ -542,6 +547,11 @@ class Witness:
             for each, text in zip(self.found.remarks, said, strict=True)
             if not text.startswith(old)
         ]
+
+    def _is_of_reading(self, name: str, cut: Cut) -> bool:
+        """Return whether a cut shares numbers with the reading of its step."""
+        own = self.own.get(name, set())
+        return 3 * len(own & {*cut.places}) >= len(cut.places)
 
     def _bits(self, name: str, cut: Cut, key: Matrix) -> float:
         """Return how certain a cut is, in bits."""
@@ -656,19 +666,20 @@ class Witness:
         start = other.end if other and other.line == first.line else 0
         return self.lines[first.line - 1][start : first.start]
 
-    def _may_be_turned(self, cut: Cut) -> bool:
+    def _may_be_turned(self, name: str, cut: Cut) -> bool:
         """Return whether columns are listed as rows, and a matrix is not transposed by mistake."""
         columns = [[*column] for column in zip(*cut.rows, strict=True)]
         are_named = any(COLUMN.search(self._words(column)) for column in columns)
-        return are_named or len(cut.rows) != len(cut.rows[0])
+        is_square = len(cut.rows) == len(cut.rows[0])
+        return are_named or not (is_square or own_name(name)[:1] in "SA")
 
     def _is_sound(self, cut: Cut) -> bool:
         """Return whether each row of a cut agrees in half of its entries, at equal distances."""
         return bool((cut.agreeing.mean(axis=1) >= WRONG).all()) and self._is_even(cut.written)
 
-    def _is_even(self, rows: list[list[int]]) -> bool:
-        """Return whether rows begin at equal distances of lines and numbers."""
-        starts = [np.array((row[0], self.numbers[row[0]].line)) for row in rows]
+    def _is_even(self, rows: list[list[int]], *, by_lines: bool = False) -> bool:
+        """Return whether rows begin at equal distances of lines and (unless `by_lines`) numbers."""
+        starts = [np.array((0 if by_lines else r[0], self.numbers[r[0]].line)) for r in rows]
         return len({(*(b - a),) for a, b in pairwise(starts)}) <= 1
 
     def _is_factor(self, cut: Cut) -> bool:
@@ -744,7 +755,8 @@ class Witness:
         left = []
         for each in self.found.unread:
             own = numbers_of(self._with_commas(each.text))
-            if again := self._product(own, read):
+            again = self._product(own, read)
+            if again and each.could_be_matrix:
                 self.found.note(each.line, again, f"{again} again", each.text)
             elif not each.could_be_matrix or not self._is_read(each, read):
                 left.append(each)
@@ -830,28 +842,40 @@ class Witness:
 
     def _is_read(self, unread: Unread, read: Mapping[str, WrittenMatrix]) -> bool:
         """Return whether the results in an unread text are all parts of steps, or e^s of scores."""
-        texts = _ROW_ENDS.split(self._with_commas(unread.text))
-        rows = [numbers_of(text) for text in texts]
-        firsts = [row[0] for row in rows if len(row) > 1]
-        if len(firsts) < len(rows) or not _are_counts(firsts):
-            is_first = any(rows[0]) and not texts[0][: rows[0][0].start].strip(STARTS)
-            firsts = [n for n in rows[0][:1] if is_first and n.value in range(1, MOST_ROWS)]
-        counts = {*map(id, firsts)}  # they may count their rows
-        pairs = [
-            (t, n) for t, row in zip(texts, rows, strict=True) for n in row if id(n) not in counts
-        ]
-        own = [each for _, each in pairs]
+        whole = self._with_commas(unread.text)
+        texts = _ROW_ENDS.split(whole)
+        firsts = [row[0] for row in map(numbers_of, texts) if len(row) > 1]
+        if len(firsts) < len(texts) or not _are_counts(firsts):
+            texts = [whole]
+        rows = [[(n, _is_label(text, n)) for n in numbers_of(text)] for text in texts]
+        first = rows[0][0][0] if rows[0] else None
+        is_first = first is not None and not texts[0][: first.start].strip(STARTS)
+        if is_first and first and first.value in range(1 - (len(rows) > 1), MOST_ROWS):
+            rows = [row[1:] for row in rows]  # it may count its row
+        own = [number for row in rows for number, _ in row]
         is_power = self._are_powers(own, read)
         are_decimals = [bool(each.entry.decimals) for each in own]
         if is_power.sum() > 1 and is_power[are_decimals].mean() >= ENOUGH:
             return True
-        is_result = np.array([n.is_last and not _is_label(t, n) for t, n in pairs], bool)
-        last = unread.line + max(4, len(own))  # the numbers of a column are not side by side
-        used = Counter(self.values[k] for k in self._on(unread.line, last) if not self.free[k])
-        is_work = is_power | _are_sums(own)
-        is_said = ~is_work | np.array([each.value in used for each in own], bool)
-        said = Counter(n.value for n in compress(own, is_result & is_said))
-        return bool(said) and said <= used
+        is_result = np.array([n.is_last and not label for row in rows for n, label in row], bool)
+        if not is_result.any():
+            return False
+        if windows := [*self._windows(unread.line, own)]:
+            return any(
+                not (self.free[each] & is_result & ~_are_sums(own)).any() for each in windows
+            )
+        # the numbers of a column, which are not consecutive, with their powers of e beside them
+        last = unread.line + max(4, len(own))
+        there = Counter(
+            self.numbers[place].value
+            for place in self._on(unread.line, last)
+            if not self.free[place]
+        )
+        said = Counter(
+            n.value for n, is_one, of_e in zip(own, is_result, is_power, strict=True)
+            if is_one and (not of_e or n.value in there)
+        )  # fmt: skip
+        return bool(said) and said <= there
 
     @staticmethod
     def _are_powers(own: list[Number], read: Mapping[str, WrittenMatrix]) -> Matrix:
@@ -865,6 +889,13 @@ class Witness:
             within = np.abs(said[:, None] - known) <= ONE * np.maximum(1, known)
         found: Matrix = within.any(axis=1)
         return found
+
+    def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
+        """Yield where the same numbers begin on a line, consecutively."""
+        values = [each.value for each in own]
+        for start in self._on(line, line):
+            if self.values[start : start + len(own)].tolist() == values:
+                yield slice(start, start + len(own))
 
     def _left_over(self, read: Mapping[str, WrittenMatrix]) -> Iterator[Unread]:
         """Yield the numbers that were read as part of a step, and are not part of its cut.

@@ -11,6 +11,11 @@ _NAMED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A cell that is named before a heading: cell A11: values."""
+_FORMULA = re.compile(
+    r"(?m)^[ \t]{0,8}[A-Z]{1,2}\d{1,4}:[A-Z]{1,2}\d{1,4}[ \t]{0,20}=(?=[A-Z\d])"
+    r"[^\n=→]{1,120}?(?:->|→|= ?)"
+)
+"""A range of cells and its formula before the values: B2:D4 =MMULT(X;WQ) -> 1 2."""
 _NUMBERS = re.compile(r"[-+−–\d.,;:|/% \teE()\[\]]+")
 LEAST = 3
 """The smallest number of lines with references that make a sheet."""
@@ -31,7 +36,7 @@ def without_references(text: str) -> str:
     >>> without_references("T1: Scores\nT1: 1 0\nT2: 0 1").splitlines()
     ['T1: Scores', 'T1: 1 0', 'T2: 0 1']
     """
-    text = _NAMED.sub("", text)
+    text = _FORMULA.sub("", _NAMED.sub("", text))
     lines = text.split("\n")
     found = [_CELL.match(line) for line in lines]
     cells = [match for match in found if match]
