@@ -16,7 +16,6 @@ FOUND = {
         "Q",
         "my numbers for problem set 4\ne11 = 1  e12 = 3\ne21 = -1 e22 = 1\ne31 = 2.5 e32 = -2\n",
     ),
-    "vectors behind words": ("Q", "the queries, they are [1, 3], [-1, 1] and [2.5, -2]\n"),
     "a dimension behind a matrix": (
         "Q",
         r"$Q = \begin{pmatrix} 1 & 3 \\ -1 & 1 \\ 2.5 & -2 \end{pmatrix}"

@@ -361,7 +361,9 @@ def _turned_alike(
     is_seen = len((odd | by_numbers).intersection("QKVO")) >= SURE_COLUMNS
     made = dict(matrices)
     for name in matrices:
-        is_right = name in by_numbers and (has_weights or (is_seen and name in "QKVO"))
+        is_square = len({*matrices[name].shape}) == 1 and own_name(name)[:1] not in "SA"
+        is_shown = has_weights or is_square or (is_seen and name in "QKVO")
+        is_right = name in by_numbers and is_shown
         if is_right or (are_columns and name in (odd | by_numbers) - stated.intersection("QKV")):
             made[name] = matrices[name].arranged(np.transpose)
             like = f"as {' and '.join(sorted(stated))} are" if stated else "by its numbers"

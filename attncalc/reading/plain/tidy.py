@@ -133,6 +133,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text = UNMARKED.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
     if "] " in text:
         text = _BRACKETED_COUNT.sub(r"\1", text)
+    text = _DOTTED.sub(lambda match: f"[{match[0].replace('・', ', ')}]", text)
     if "\t" in text:
         text = _without_empty_columns(text)
     if "{|" in text or "||" in text:
@@ -200,6 +201,8 @@ def _together(text: str) -> str:
 
 _ANGLES = re.compile(r"[<⟨〈] ?(-?[\d.]{1,12}(?:, ?-?[\d.]{1,12}){1,60}) ?[>⟩〉]")
 """A vector in angle brackets: <0, 1>."""
+_DOTTED = re.compile(r"(?<=[→(:：\s])-?\d[\d.]{0,9}(?:・-?\d[\d.]{0,9}){1,40}(?![\d.]|\s?[+=・])")
+"""Numbers with dots of Japanese between them: 2・1・3."""
 _ADJACENT = re.compile(r"[ ,;][-−+]?[.\d]{1,12}\](?=\[[-−+.\d])")
 """The end of a vector directly before the next one: [0 1][2 3]."""
 
