@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,12 @@ from conftest import for_all, mostly_slow
 from fuzz.pace import takes_longer
 from map_phrases import HELD_OUT, HELD_OUT_LATER, NOT_A_MAP, UNREAD, WORKED_ON
 
-from attncalc import read_problem
+from attncalc import Problem, check, read_problem
 from attncalc.base.errors import InputError
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
-from attncalc.grading.rules import Rules
+from attncalc.grading.rules import Rules, Status
 from attncalc.problem.samples import sample
 from attncalc.reading import read_stream
 from attncalc.reading.answers import read_answer_bytes
@@ -435,3 +436,14 @@ def test_words_of_a_map_with_other_inputs_stay_wrong_and_formulas_are_no_map() -
     assert not maps_in_order([(1, "ana · bo = 3, ana · ana = 2, bo · bo = 1")], weights, names)
     places = [(1, "ana looks at 0, then 2. bo looks at 0, then 3")]  # no token is the first
     assert not maps_in_order(places, np.full((1, 2, 3), 1 / 3), Tokens(("ana", "bo"), ("",) * 3))
+
+
+def test_with_two_inputs_words_that_name_the_first_imply_the_second(tmp_path: Path) -> None:
+    problem = Problem(
+        X=np.eye(2), W_Q=2 * np.eye(2), W_K=np.eye(2), W_V=np.eye(2), labels=("we", "go")
+    )
+    for name, status in (("we", Status.CORRECT), ("go", Status.WRONG)):
+        text = f"A = [0.804 0.196; 0.196 0.804]\n\nwe attends most to {name}, go most to go.\n"
+        place = tmp_path / f"{name}.txt"
+        place.write_text(text, encoding="utf-8")
+        assert check(problem, place).lines[0].status is status

@@ -40,9 +40,10 @@ _TIME = re.compile(
     r"(?<![\d.])(?:\d{4}-\d\d?-\d\d?|\d\d?:\d\d(?::\d\d)?|\d\d?[./]\d\d?[./]\d{4})(?![\d.])"
     r"|\b[^\W\d_]{3,9}\.? \d\d?(?:st|nd|rd|th)?,? (?:19|20)\d\d\b"
     r"|\b\d\d?\.? [^\W\d_]{3,9}\.? (?:19|20)\d\d\b"
+    r"|\b(?:pp?|pag|pág|page|página|str|strona|s|seite|sida|sayfa|стр)\.? ?\d{1,3} ?/ ?\d{1,3}\b"
     r"|\+\d{1,3}(?:[ /-]?\d{2,5}){2,5}|\(\d{1,4} rows?\)|(?<=  )\(\d{1,2}\.\d{1,2}\)\s*$"
 )
-"""A date, a time, a telephone number, a number of rows, or the number of an equation."""
+"""A date, a time, a page, a telephone number, a number of rows, or the number of an equation."""
 _FRACTION = re.compile(r"\\[tdc]?frac\s*(?:\{(-?[\d.]+)\}\s*\{([\d.]+)\}|(\d)(\d))")
 _NUMBER = re.compile(
     rf"(?<![\w.{COMMA}])[-−–—⁻]?\s?(?:inf(?:inity|ty)?\b|∞|\\infty"
