@@ -381,6 +381,13 @@ def test_the_weights_tell_which_inputs_are_of_an_output() -> None:
     assert [e.most for e in maps_in_order([(1, text)], weights, Tokens())] == [("3",), ("2",)]
 
 
+def test_another_reading_ranks_no_inputs_that_share_a_line() -> None:
+    steps = KEYS["cross"].exact["A"]
+    rows = "; ".join(" ".join(f"{value:.2f}" for value in row) for row in steps)
+    text = f"A = [{rows}]\n\nOutput 1: most inputs 3 and 4\nOutput 2: most input 4, second input 3"
+    assert in_short(read("cross", text)) == "1>3,4 2>4|3"
+
+
 IN_ORDER = (
     "peta: ana melihat bo, lalu ana. bo melihat ana, lalu bo.",
     "peta: ana xx bo, bo xx ana; yy: ana xx ana, bo xx bo",

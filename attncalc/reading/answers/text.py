@@ -183,9 +183,10 @@ def _take_confirmed(
 ) -> None:
     """Replace a map by another reading that the weights confirm, if they do not confirm its own."""
     if is_complete and 2 * sum(map(is_confirmed, outside)) >= len(outside):
-        own = {each.output: each for each in stated if is_confirmed(each) and each.second}
+        ranked = {(each.output, each.most): each for each in stated if each.second}
         found.connections[:] = [
-            each if each.second else own.get(each.output, each) for each in found.connections
+            each if each.second else ranked.get((each.output, each.most), each)
+            for each in found.connections
         ]
     elif stated and all(map(is_confirmed, stated)):
         _replace_map(stated, texts, found)
