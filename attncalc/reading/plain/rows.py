@@ -42,6 +42,8 @@ _WHOLE = re.compile(r"[-+]?\d{1,6}")
 _DIGITS = re.compile(r"\d+")
 _RELATION = re.compile(r"[=≈:]")
 _LIST_ITEM = re.compile(r"\s{0,40}\(?\d{1,2}[.)]\s+[^\W\d_]")
+_APART, _GLUED = re.compile(r"\d\s+[-+]?[.\d]"), re.compile(r"(?<=\d),(?=\d)")
+"""Blanks between numbers, where a comma within one is that of a decimal: 0,5 -1,25."""
 _AND = re.compile(r",? (?:and|und|et|y|e|en|和|と) (?=[-+−–.\d])", re.IGNORECASE)
 _CROSSES = ("x", "X", "×", "*", "/")
 """Signs in the entries that a mask excludes."""
@@ -101,6 +103,8 @@ def parted(text: str) -> list[str]:
         clean = clean.strip("[] ,;")
     if clean.count(" / ") > 1 and all(map(looks_like_entry, cells := clean.split(" / "))):
         return [cell.strip() for cell in cells]
+    if "," in clean and ", " not in clean and _APART.search(clean):
+        return _words(_GLUED.sub(COMMA, clean))
     for sign in (",", ";"):
         if sign in clean:
             return [cell.strip() for cell in clean.split(sign)]

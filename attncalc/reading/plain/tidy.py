@@ -95,6 +95,7 @@ _WIKI_HEADING = re.compile(r"(?m)^(?:={2,6} ?|h[1-6]\. )(?=[^\W\d_])([^=\n]{1,12
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
 _APART = re.compile(r"(?<=\d) \. (?=\d)")
+_SIGN_APART = re.compile(r"(?:(?<=[(\[|])|(?<=[(\[|] )|(?<=  )|(?<=^))- (?=\d)")
 _THIN = re.compile(r"\\,(?= ?(?:;|\)|\\right))|(?<=[;(])\\,|(?<=; )\\,")
 r"""TeX's thin space beside separators and brackets: (0,62\,;\,0,38)."""
 _FORMULA = re.compile(r"(?<=\t)=(?:[A-Z][A-Z.]{1,20}\(|\$?[A-Z]{1,2}\$?\d)[^\t\n]{0,200}")
@@ -192,11 +193,13 @@ def _without_empty_columns(text: str) -> str:
 
 
 def _together(text: str) -> str:
-    """Join numbers that a scanner split, in lines without a sum: 2 . 5."""
+    """Join numbers that a scanner split, in lines without a sum: - 2 . 5."""
     if not _APART.search(text):
         return text
     lines = text.split("\n")
-    return "\n".join(line if "+" in line else _APART.sub(".", line) for line in lines)
+    return "\n".join(
+        line if "+" in line else _SIGN_APART.sub("-", _APART.sub(".", line)) for line in lines
+    )
 
 
 _ANGLES = re.compile(r"[<⟨〈] ?(-?[\d.]{1,12}(?:, ?-?[\d.]{1,12}){1,60}) ?[>⟩〉]")
@@ -267,6 +270,7 @@ _TWO_COMMAS = re.compile(r"(?<!\w[\[{])(?<![\d,.])\d+,-?\d+,-?\d")
 _AFTER_COMMA = re.compile(r"\d, +[-+]?[.\d]|\d,-\d")
 _POINT = re.compile(r"(?<![\d.])-?\d+\.\d+(?![\d.])")
 _DECIMAL = re.compile(r"(?<![\d.])(?<!(?<!\\),)-?\d+,\d+(?!\d|[,.]\d)")
+_ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
 _BESIDE = re.compile(r"\d,\d++(?: ?%)?(?:[ \t]*+[|&;][ \t]*+|[ \t]++)[-+]?\d+(?:,\d+)?(?![\d.])")
 _AMONG_WHOLES = re.compile(
     r"(?<![\d,.])\d+,\d+ (?:/|e|y|et|und|and|en) [-+]?\d+(?![\d,.])"
@@ -337,7 +341,7 @@ def _uses_decimal_commas(text: str) -> bool:
     if not points and len(_BELOW_ONE.findall(text)) >= SEVERAL:
         return True
     against = points + len(_AFTER_COMMA.findall(text))
-    beside = len(_BESIDE.findall(text))
+    beside = len(_BESIDE.findall(text)) + len(_ALONE.findall(text))
     beside += len(_AMONG_WHOLES.findall(text))
     return beside > against or (decimal > 3 * against and _several_places(text) * 2 > decimal)
 
