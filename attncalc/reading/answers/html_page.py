@@ -286,8 +286,7 @@ class _Reader(HTMLParser):
         self.caption = ""
         lines += ["", f"Head {head}"] if head else []
         lines += [""] if lines else []
-        cells = [[cell.replace("|", "&#124;") for cell in row] for row in rows]
-        self._write([*lines, *(f"| {' | '.join(row)} |" for row in cells)])
+        self._write([*lines, *_piped(rows, is_own=bool(name))])
         self.places[len(self.places) - len(at) :] = at
 
 
@@ -304,3 +303,13 @@ def _written(name: str, children: list[str]) -> str:
         only = "".join(children)
         return f"√{only}" if _SIMPLE.fullmatch(only) else f"√({only})"
     return _SIGNS[name].join([children[0] if name != "mfrac" else parts[0], *parts[1:]])
+
+
+def _piped(rows: list[list[str]], *, is_own: bool) -> list[str]:
+    """Return a table as in Markdown; its names as on attncalc's own pages."""
+    cells = [[cell.replace("|", "&#124;") for cell in row] for row in rows]
+    if is_own and cells:
+        head, *others = cells
+        named = [[f"**{row[0]}**", *row[1:]] for row in others]
+        cells = [["", *head[1:]], ["---", *["---:"] * (len(head) - 1)], *named]
+    return [f"| {' | '.join(row)} |" for row in cells]
