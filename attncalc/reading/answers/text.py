@@ -77,8 +77,9 @@ _ILLEGIBLE = re.compile(
     r"|nieczytelne|неразборчиво|判読不能|看不清)[\])>])(?=[ \t]{0,20}(?:[-\d|&;,\])\n]|$))"
 )
 """What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
-LONGEST_ROW = 200
+LONGEST_ROW, MOST_BETWEEN = 200, 6
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
 
@@ -170,6 +171,15 @@ def _take_map(
         _take_confirmed(stated, outside, texts, found, confirmed, is_complete=is_complete)
     if stated and not found.connections:
         _replace_map(stated, texts, found)
+    last = max((each.line for each in found.connections), default=0)
+    names = [
+        sum(word in labels.keys for word in _LETTERS.findall(line))
+        for number, line in lines
+        if last < number <= last + MOST_BETWEEN
+    ]
+    is_half = all(each.is_told and not each.second for each in found.connections)
+    if is_half and len(labels.keys) > 2 and max(names, default=0) >= len(labels.queries):
+        _leave_told(texts, found)  # the lines below may name the second inputs
 
 
 def _take_confirmed(
@@ -191,14 +201,18 @@ def _take_confirmed(
     elif stated and all(map(is_confirmed, stated)):
         _replace_map(stated, texts, found)
     elif not (is_complete and stated) and not all(is_confirmed(e) for e in outside if e.is_told):
-        # words that were read in part, against the numbers, mark no output wrong
-        told = dict.fromkeys(each.line for each in found.connections if each.is_told)
-        found.connections[:] = [each for each in found.connections if not each.is_told]
-        found.taken[:] = [e for e in found.taken if e.what != "map" or e.line not in told]
-        found.unread += [
-            Unread(line, texts[line], f"it seems to be of the map: {UNCLEAR}", False, of_map=True)
-            for line in told
-        ]
+        _leave_told(texts, found)
+
+
+def _leave_told(texts: Mapping[int, str], found: Collected) -> None:
+    """List the words of a map that were read in part, which mark no output wrong."""
+    told = dict.fromkeys(each.line for each in found.connections if each.is_told)
+    found.connections[:] = [each for each in found.connections if not each.is_told]
+    found.taken[:] = [e for e in found.taken if e.what != "map" or e.line not in told]
+    found.unread += [
+        Unread(line, texts[line], f"it seems to be of the map: {UNCLEAR}", False, of_map=True)
+        for line in told
+    ]
 
 
 def _replace_map(

@@ -187,8 +187,10 @@ def _without_discarded(text: str, found: Collected) -> str:
 
 
 def _holds(key: Matrix, said: list[float]) -> bool:
-    """Return whether two or more numbers are all entries of a step."""
-    return len(said) > 1 and all((abs(key - value) <= NEAR).any() for value in said)
+    """Return whether two or more numbers are entries of a step, and few others are beside them."""
+    with np.errstate(invalid="ignore"):  # of infinities
+        own = sum(bool((abs(key - value) <= NEAR).any()) for value in said)
+    return own > 1 and own >= ENOUGH * len(said)
 
 
 def _list_work_like(
@@ -213,8 +215,11 @@ def _list_work_like(
             is_alone = each.line == each.last and not _OF_WORK.search(each.text)
             is_prose = each.what != "map" and len(_WORD.findall(each.text)) >= FEW
             name = name if is_alone and is_prose else ""
-        elif each.how in LIKE_WORK and "[" in each.text and not _RELATION.search(each.text):
-            name = next((n for n, key in missing.items() if key.size == len(numbers)), "")
+        elif each.how in LIKE_WORK and not _RELATION.search(each.text):
+            whole = (n for n, key in missing.items() if key.size == len(numbers))
+            are_weights = len(decimals) > 1 and abs(sum(decimals) - 1) <= ONE * len(decimals)
+            weights = (n for n in missing if are_weights and own_name(n) == "A")
+            name = next(whole if "[" in each.text else weights, "")
         elif each.how != PROSE:
             continue
         elif not name and len(numbers) > 1:
