@@ -285,7 +285,7 @@ class _Latex(parts.DocumentWriter[str]):
             count = max(1, MOST_DOTS // (longest + 2)) * (1 + is_narrow)
             whole = [*lines, _said(self.say(RULE_OF_LINES)), _centered(maps[:count])]
             yield _BREAK + _on_one_page(whole)
-            yield from map(_centered, maps[count:])
+            yield from (_centered([each]) for each in maps[count:])
             return
         for _, head, sentences in connections.shown:
             if head:
