@@ -176,7 +176,8 @@ class _Latex(parts.DocumentWriter[str]):
         blocks = list(self._blocks(section.shown))
         title, (name, equation) = in_latex(capital(section.said)), _equation(section)
         widths = [SIZE_OF_TITLE * text_width(title), set_width(f"{name} = {equation}")]
-        widths.append(sum(block.width + BETWEEN for block in blocks) - BETWEEN)
+        between = (len(blocks) - 1) * BETWEEN  # and as much again for signs of equality
+        widths.append(sum(block.width for block in blocks) + 2 * between)
         if section.remarks or section.legend or any(block.caption for block in blocks):
             return self.room, ""
         matrices = _beside(blocks)
