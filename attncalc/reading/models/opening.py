@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -734,8 +733,8 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
     """Return the prefix of all names of a model, and the path of its layers."""
     for pattern in family.layers:
         first = pattern.format(0, 0)
-        starts = (re.search(rf"(?:^|\.){re.escape(first)}", name) for name in weights)
-        roots = [*dict.fromkeys(at.string[: at.end() - len(first)] for at in starts if at)]
+        places = ((name, f".{name}".find(f".{first}")) for name in weights)
+        roots = [*dict.fromkeys(name[:at] for name, at in places if at >= 0)]
         if len(roots) > 1 and family.tower:
             roots = [root for root in roots if family.tower in root]
         if len(roots) > 1:
