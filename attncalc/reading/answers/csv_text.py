@@ -103,8 +103,9 @@ def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
             numbers += [rows[0] + 1] if name else []
             band = [[cell.strip() for cell in cells[i][start:stop]] for i in rows]
             for i, row, below in zip_longest(rows, band, band[1:]):
-                if below and row[0] and not below[0] and _has_numbers(row) and _has_numbers(below):
-                    lines.append(row[0])  # the name of the rows below each other
+                is_named = _has_numbers(row) and _has_numbers(below or []) and not below[0]
+                if is_named and row[0]:  # the name of the rows below each other
+                    lines.append(row[0])
                     numbers.append(i + 1)
                     row = ["", *row[1:]]
                 lines.append("\t".join(row).rstrip("\t"))
