@@ -301,9 +301,8 @@ def _distance(relation: Relation, known: Sequence[Shown]) -> int:
 def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
     """Yield the functions of single matrices that may have the shape of one."""
     for one in known:
-        if one.values.shape[1] == each.values.shape[1] and (one.kind == COLUMN) is (
-            each.kind == COLUMN
-        ):
+        are_alike = len({one.kind == COLUMN, each.kind == COLUMN}) == 1
+        if are_alike and one.values.shape[1] == each.values.shape[1]:
             for says, make in _functions(each, one):
                 yield from _in_shape(Relation(says, (one,), make), one.values.shape[0], each)
 

@@ -2,9 +2,9 @@
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby, takewhile, zip_longest
+from itertools import accumulate, groupby, pairwise, takewhile
 
 from attncalc.base.errors import InputError
 from attncalc.problem.serialising import RESULTS
@@ -84,8 +84,7 @@ def or_side_by_side(answer: Answer, text: str, place: str, expected: Expected) -
 
 def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
     """Return the answer of a sheet with matrices side by side, separated by empty columns."""
-    numbers: list[int] = []
-    lines: list[str] = []
+    lines: list[tuple[int, str]] = []
     are_beside, heads = False, dict[int, int]()
     sheet = _with_tabs(text, place).split("\n")
     cells = [line.split("\t") for line in sheet]
@@ -99,22 +98,23 @@ def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
         names = _names_of(bands, [cells[i] for i in rows], heads)
         heads = next(filter(None, (_heads_over(cells[i]) for i in rows)), heads)
         for (start, stop), name in zip(bands or [(0, width)], names or [""], strict=True):
-            lines += [name] if name else []
-            numbers += [rows[0] + 1] if name else []
-            band = [[cell.strip() for cell in cells[i][start:stop]] for i in rows]
-            for i, row, below in zip_longest(rows, band, band[1:]):
-                is_named = _has_numbers(row) and _has_numbers(below or []) and not below[0]
-                if is_named and row[0]:  # the name of the rows below each other
-                    lines.append(row[0])
-                    numbers.append(i + 1)
-                    row = ["", *row[1:]]
-                lines.append("\t".join(row).rstrip("\t"))
-                numbers.append(i + 1)
-            lines.append("")
-            numbers.append(rows[-1] + 1)
+            lines += [(rows[0] + 1, name)] if name else []
+            lines += _lines_of_band(rows, [cells[i][start:stop] for i in rows])
+            lines.append((rows[-1] + 1, ""))
     if len(lines) > LONGEST_SHEET or not are_beside:
         return None
-    return renumbered(read_text_answer("\n".join(lines), place, expected), numbers)
+    answer = read_text_answer("\n".join(line for _, line in lines), place, expected)
+    return renumbered(answer, [number for number, _ in lines])
+
+
+def _lines_of_band(places: Sequence[int], rows: Rows) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a band; a name before the first of its rows has its own line."""
+    for i, (row, below) in zip(places, pairwise([*rows, []]), strict=True):
+        if _has_numbers(row) and _has_numbers(below) and row[0] and not below[0]:
+            yield i + 1, row[0]
+            yield i + 1, "\t".join(["", *row[1:]]).rstrip("\t")
+        else:
+            yield i + 1, "\t".join(row).rstrip("\t")
 
 
 def _has_numbers(row: Sequence[str]) -> bool:

@@ -22,6 +22,8 @@ from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.other_words import ORDINALS
 
 LONGEST, MOST_LINES, MOST_MENTIONS, MOST_LISTED = 600, 400, 2000, 8
+MOST_BETWEEN = 6
+"""The most other lines before another part of a map."""
 FARTHEST = 3
 """The largest distance of lines between two names of a map."""
 TIE = 0.006
@@ -195,6 +197,13 @@ def _repeated(
 def is_prose(line: str) -> bool:
     """Return whether a line has several sentences, so that one may be about the map."""
     return not _BARS.search(line) and len(_SENTENCE.split(line.strip(" .\t"))) > 1
+
+
+def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bool:
+    """Return whether a line soon after the last one of a map names as many inputs as it has."""
+    below = (text for number, text in lines if last < number <= last + MOST_BETWEEN)
+    counts = (sum(word in labels.keys for word in _LETTERS.findall(text)) for text in below)
+    return max(counts, default=0) >= len(labels.queries)
 
 
 def plain(text: str) -> str:

@@ -6,12 +6,17 @@ from itertools import product
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
-from attncalc.reading.answers.map_order import MOST_LINES, Said, is_ranked, plain, written
+from attncalc.reading.answers.map_order import (
+    MOST_BETWEEN,
+    MOST_LINES,
+    Said,
+    is_ranked,
+    plain,
+    written,
+)
 from attncalc.reading.naming.name import Tokens
 
 LONGEST = 400
-MOST_BETWEEN = 6
-"""The most other lines before places that a program prints."""
 _LARGEST = re.compile(
     r"\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|sort|topk|order)\b", re.IGNORECASE
 )

@@ -28,7 +28,13 @@ from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import connection_in, is_about_lines, is_behind_numbers
 from attncalc.reading.answers.map_lines import UNCLEAR, MapReader, with_tables
-from attncalc.reading.answers.map_order import count_exact, is_prose, is_right, maps_in_order
+from attncalc.reading.answers.map_order import (
+    count_exact,
+    is_prose,
+    is_right,
+    maps_in_order,
+    may_go_on,
+)
 from attncalc.reading.answers.map_printed import printed_map
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
@@ -77,9 +83,8 @@ _ILLEGIBLE = re.compile(
     r"|nieczytelne|неразборчиво|判読不能|看不清)[\])>])(?=[ \t]{0,20}(?:[-\d|&;,\])\n]|$))"
 )
 """What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
-LONGEST_ROW, MOST_BETWEEN = 200, 6
+LONGEST_ROW = 200
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
-_LETTERS = re.compile(r"[^\W\d_]+")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
 
@@ -172,14 +177,9 @@ def _take_map(
     if stated and not found.connections:
         _replace_map(stated, texts, found)
     last = max((each.line for each in found.connections), default=0)
-    names = [
-        sum(word in labels.keys for word in _LETTERS.findall(line))
-        for number, line in lines
-        if last < number <= last + MOST_BETWEEN
-    ]
     is_half = all(each.is_told and not each.second for each in found.connections)
-    if is_half and len(labels.keys) > 2 and max(names, default=0) >= len(labels.queries):
-        _leave_told(texts, found)  # the lines below may name the second inputs
+    if is_half and len(labels.keys) > 2 and may_go_on(lines, last, labels):
+        _leave_told(texts, found)
 
 
 def _take_confirmed(
