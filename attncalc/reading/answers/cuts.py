@@ -9,7 +9,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Entry
-from attncalc.reading.answers.expected import near
+from attncalc.reading.answers.expected import are_weights, near
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.numerals import read_entry
 
@@ -215,7 +215,7 @@ def cuts(
         return []
     values = np.array([each.value for each in numbers])
     agree = near(values[:, np.newaxis, np.newaxis], key[np.newaxis])
-    is_there, is_seen = agree[free].any(axis=0), _is_seen(key)
+    is_there, is_seen = agree[free].any(axis=0), unmasked(key)
     if is_there.sum() < least * (is_seen | is_there).sum():
         return []
     is_operand = np.array([each.is_operand for each in numbers], bool)
@@ -249,11 +249,10 @@ def cuts(
     return found
 
 
-def _is_seen(key: Matrix) -> Matrix:
+def unmasked(key: Matrix) -> Matrix:
     """Return which entries are not masked: scores of -inf, and weights of 0 above the diagonal."""
     above = np.triu(np.ones(key.shape, bool), 1)
-    are_weights = np.all(key >= 0) and np.allclose(key.sum(axis=-1), 1)
-    seen: Matrix = np.isfinite(key) & ~(above & bool(are_weights and not key[above].any()))
+    seen: Matrix = np.isfinite(key) & ~(above & (are_weights(key) and not key[above].any()))
     return seen
 
 

@@ -72,6 +72,10 @@ ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
 _MINUS = re.compile(r"⁻(?=[.\d])")
 """The raised minus of a calculator before a digit that is not raised."""
 _MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
+_PERCENT = re.compile(
+    r"(?<=\d) (?:per ?cent|pour cent|por cien|por cent|prozent|procent|процент)\w{0,3}\b",
+    re.IGNORECASE,
+)
 _MINUS_INFINITY = re.compile(
     r"\b(?:minus|moins|menos|meno) (?:l')?(?:infinity|unendlich|infini(?:to)?)\b", re.IGNORECASE
 )
@@ -238,7 +242,7 @@ def _with_ascii_digits(text: str) -> str:
     >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
     ('−0.25 -3', 'x² 1½')
     """
-    text = _MINUS_INFINITY.sub("-∞", text.replace("\\[Infinity]", "∞"))
+    text = _PERCENT.sub("%", _MINUS_INFINITY.sub("-∞", text.replace("\\[Infinity]", "∞")))
     text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(_unread_entry, text)))
     if not _OTHER_DIGIT.search(text):
         return text
