@@ -33,7 +33,7 @@ from attncalc.grading.slack import ToTheDigit, Within
 from attncalc.problem.samples import ANSWERS, sample
 from attncalc.reading.answers import read_answer, read_answer_bytes
 from attncalc.solving.work import Work
-from attncalc.writing.reports.json_text import as_values
+from attncalc.writing.reports.marking import as_values
 from attncalc.writing.verdict import verdict
 
 HOMEWORK = read_problem(sample("self").path)

@@ -21,7 +21,7 @@ from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit
 from attncalc.reading.answers import read_answer_bytes
-from attncalc.writing.reports.json_text import as_values
+from attncalc.writing.reports.marking import as_values
 from attncalc.writing.verdict import verdict
 
 STYLE = ("each-step", "half-away")

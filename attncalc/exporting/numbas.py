@@ -1,8 +1,10 @@
 """An exam for Numbas: a gap for each matrix, marked by the script that marks practice pages.
 
 The format is that of https://docs.numbas.org.uk/en/latest/. The script computes the key in the
-browser, from the given matrices. The file contains no digit of it, but what common mistakes give,
-so that the script can name the cause of a wrong step.
+browser, from the given matrices. The file contains no digit of it, but what common mistakes make of
+each step, so that the script can name the cause of a wrong one. These results follow from the key's
+own earlier steps. Entries that have a number of the key, such as those of a transposed matrix, are
+stated by their places in it.
 """
 
 import json
@@ -10,11 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from attncalc.base.errors import InputError
 from attncalc.base.text import distinct_names, in_json, on_a_line
 from attncalc.base.typed import quoted
+from attncalc.base.types import Range
 from attncalc.equations.operation import UnstatedError
-from attncalc.exporting.causes import mistakes
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, lines_of, options_of
 from attncalc.exporting.rules import Course
@@ -27,8 +31,10 @@ from attncalc.exporting.worksheet import (
     statement,
     title_of,
 )
+from attncalc.grading.causes import made_instead
 from attncalc.grading.key import Key
-from attncalc.grading.rules import Rules, Status
+from attncalc.grading.known import Known
+from attncalc.grading.rules import Cause, Rules, Status
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.solving.solution import Solution, solve
@@ -38,6 +44,8 @@ from attncalc.writing.live.script import NUMBAS, script
 
 MOST_CELLS = 900
 """The number of fields from which a browser takes seconds for a page."""
+FINER_BOUNDS = 4
+"""Decimals of bounds in addition to those of the problem."""
 SPECIAL = "{}$\\"
 """Characters that Numbas interprets as parts of formulas, even in a text."""
 NOTE = (
@@ -267,3 +275,58 @@ def _matrix(solution: Solution, course: Course, grid: Grid, at: int) -> dict[str
         "allowFractions": True,
         "precisionType": "none",
     }
+
+
+def steps_before(key: Key, course: Course) -> dict[str, list[str]]:
+    """Return the asked steps that each asked step depends on."""
+    before = {name: key.before[name] - {name} for name in course.steps}
+    return {name: [each for each in course.steps if each in before[name]] for name in before}
+
+
+def mistakes(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
+    """Return the mistakes as data: `clauses`, and for each version its steps.
+
+    A step has a list for each mistake: its code, the number of its clause, and its lowest and its
+    highest numbers, entry by entry in the layout of the plan; or instead places in the key from 1,
+    below 0 for the other sign.
+    """
+    clauses: dict[str, int] = {}
+    found = [_of_version(key, course, clauses) for key, course in versions]
+    key, course = versions[0]
+    return {"clauses": list(clauses), "before": steps_before(key, course), "mistakes": found}
+
+
+def _of_version(key: Key, course: Course, clauses: dict[str, int]) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    for name, before in steps_before(key, course).items():
+        points = {each: key.shown[each] for each in before}
+        known = Known(key, key.slack, points, {each: key.ranges[each] for each in before})
+        finite = [
+            each for each in made_instead(known, key.steps[name]) if np.isfinite(each[1]).all()
+        ]
+        entries = (
+            [cause.code, _numbered(cause, name, key, clauses), *_numbers(made, key, name)]
+            for cause, made in finite
+        )
+        found[name] = list({repr(each): each for each in entries}.values())
+    return found
+
+
+def _numbered(cause: Cause, name: str, key: Key, clauses: dict[str, int]) -> int:
+    """Return the number of a clause in the language of the problem."""
+    says = cause.says if cause.step == name else f"{cause.says} (in {cause.step})"
+    return clauses.setdefault(catalogue(key.problem.language).say(says), len(clauses))
+
+
+def _numbers(made: Range, key: Key, name: str) -> list[list[float]]:
+    """Return the bounds of the entries of a result, or their places in the key."""
+    decimals, shown = key.problem.decimals, key.shown[name]
+    middle = made.middle.round(decimals)
+    is_same = abs(middle.reshape(-1, 1)) == abs(shown.ravel())
+    if is_same.any(axis=1).all():
+        places = is_same.argmax(axis=1)
+        is_turned = (middle.ravel() < 0) != (shown.ravel()[places] < 0)
+        return [np.where(is_turned, -1 - places, places + 1).tolist()]
+    room = 10.0 ** -(decimals + FINER_BOUNDS)
+    ends = (made.low - room, made.high + room)
+    return [each.round(decimals + FINER_BOUNDS).ravel().tolist() for each in ends]

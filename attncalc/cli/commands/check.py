@@ -47,9 +47,9 @@ from attncalc.solving.plan import plan
 from attncalc.writing.document import Document, Extent, Field, Scan, Verdict
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
-from attncalc.writing.reports.dumps import dumps_as_json, dumps_document
 from attncalc.writing.reports.hints import hint
 from attncalc.writing.reports.many import Marked, Shown
+from attncalc.writing.reports.trace import dumps_as_json, dumps_document
 from attncalc.writing.terminal import write_notes
 
 OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
@@ -347,7 +347,7 @@ def _pages(
 
 
 def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool) -> Output:
-    from attncalc.writing.reports.json_text import marking_as_json, not_listed
+    from attncalc.writing.reports.marking import marking_as_json, not_listed
 
     markings = [each.marking for each in marked if each.marking is not None]
     names = filter(None, dict.fromkeys(not_listed(each, extent) for each in markings))

@@ -52,7 +52,7 @@ def _no_arrays(file: IO[bytes]) -> NoReturn:
 
 
 def _drawn(found: Growth | None, form: str, look: "Look") -> "Picture":
-    from attncalc.writing.plotting.growth import render
+    from attncalc.writing.plotting.curves import render_growth
 
     assert found is not None  # checked before anything is counted
-    return render(found, form, look)
+    return render_growth(found, form, look)

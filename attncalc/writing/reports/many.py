@@ -17,8 +17,7 @@ from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.problem_file import as_lines
-from attncalc.writing.reports.json_text import as_values
-from attncalc.writing.reports.marking import marking_document, percent
+from attncalc.writing.reports.marking import as_values, marking_document, percent
 from attncalc.writing.verdict import (
     Said,
     entry_named,
