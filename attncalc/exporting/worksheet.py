@@ -27,7 +27,8 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.translated import in_language
 
-_SIGN = re.compile(r"[^\w\s.,-]|_", re.ASCII)
+_SIGN = re.compile(r"[^\w\s.,\x80-\U0010ffff-]|_", re.ASCII)
+"""Special characters of ASCII."""
 _SUBSCRIPT = re.compile(r"\b([A-Za-z])_([A-Za-z0-9]+)\b")
 _ROOM = "padding: 0 0.5em"
 _BESIDE = "display: inline-block; vertical-align: top; margin-right: 2em"
@@ -49,11 +50,7 @@ def inert(text: str) -> str:
     >>> inert("{1:SA:=x} <b>")
     '&#123;1&#58;SA&#58;&#61;x&#125; &#60;b&#62;'
     """
-    return _SIGN.sub(_by_number, on_a_line(text))
-
-
-def _by_number(found: re.Match[str]) -> str:
-    return f"&#{ord(found[0])};" if found[0].isascii() else found[0]
+    return _SIGN.sub(lambda found: f"&#{ord(found[0])};", on_a_line(text))
 
 
 def in_symbols(text: str) -> str:

@@ -219,17 +219,13 @@ def _hidden_in(solution: Solution, step: Step, head: int) -> Matrix | None:
 
 
 def _attended(
-    solution: Solution,
-    step: Step,
-    hidden_in: Callable[[int], Matrix | None],
-    head: int,
-    output: int,
+    solution: Solution, step: Step, masks: Callable[[int], Matrix | None], head: int, output: int
 ) -> parts.Attended:
     """Return the inputs that an output of a head attends to, both from 0."""
     found, decimals = solution.heads_of(step)[head], solution.problem.decimals
     connection = found.connection(output)
     texts = [fixed(weight, decimals) for weight in found.rounded[output]]
-    hidden = hidden_in(found.number)
+    hidden = masks(found.number)
     masked = () if hidden is None else hidden[output].tolist()
     weights = found.weights[output].tolist()
     return parts.Attended(connection.most, connection.second, weights, texts, masked)

@@ -40,6 +40,10 @@ LARGEST = 1.5
 """How much small matrices and maps are enlarged."""
 
 
+Known = dict[str, tuple[Grid, ...]]
+"""The matrices that are known so far, by name."""
+
+
 class Slide(NamedTuple):
     """One idea.
 
@@ -71,7 +75,7 @@ def slides_of(page: Page, entries: Mapping[str, Sequence[Place]]) -> Iterator[Sl
         first one.
     """
     work, say = Work(page.solution, page.fractions), catalogue(page.language).say
-    known: dict[str, tuple[Grid, ...]] = {}
+    known: Known = {}
     given = part_in_language(Given(tuple(given_grids(work, full=True))), page.language)
     for grid in given.grids:
         known[grid.name] = (*known.get(grid.name, ()), grid)
@@ -112,11 +116,7 @@ def _title_of(part: Connections, head: int, say: Callable[[str], str]) -> str:
 
 
 def _of_entry(
-    work: Work,
-    section: Section,
-    place: Place,
-    line: Derivation,
-    known: Mapping[str, tuple[Grid, ...]],
+    work: Work, section: Section, place: Place, line: Derivation, known: Known
 ) -> Iterator[Slide]:
     """Yield the equation of a step, the work of an entry line by line, and the whole matrix."""
     name, inner = section.step.name, work.turned(place)

@@ -3,7 +3,6 @@
 import io
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import matplotlib as mpl
@@ -57,13 +56,12 @@ class Line(NamedTuple):
     shrinks: bool = False
 
 
-@dataclass
-class Sheet:
+class Sheet(NamedTuple):
     """One document: its lines, and the texts at the top and bottom of its pages."""
 
     title: str
-    name: str = ""
-    lines: list[Line] = field(default_factory=list)
+    name: str
+    lines: list[Line]
 
 
 def make_pdf(sheets: Sequence[Sheet], ink: Ink, report: Report | None = None) -> bytes:

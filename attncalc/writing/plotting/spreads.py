@@ -36,6 +36,7 @@ MOST_NAMED = 12
 NAMES_LEFT_OUT = "in the picture {} values have no name: it names those that a segment joins"
 
 Limits = tuple[float, float]
+Room = figure.Room
 
 
 class _Shared(NamedTuple):
@@ -185,12 +186,7 @@ def _moving(simulation: Simulation) -> list[int]:
 
 
 def _histogram(
-    simulation: Simulation,
-    shared: _Shared,
-    title: str,
-    palette: Palette,
-    axes: Axes,
-    room: figure.Room,
+    simulation: Simulation, shared: _Shared, title: str, palette: Palette, axes: Axes, room: Room
 ) -> None:
     """Draw the share of the draws between each two ends, and the mean."""
     values = _values(simulation, shared.name)
@@ -231,12 +227,7 @@ def _rows_in_a_plane(simulation: Simulation) -> dict[str, list[int]]:
 
 
 def _row_cloud(
-    simulation: Simulation,
-    name: str,
-    places: list[int],
-    palette: Palette,
-    axes: Axes,
-    room: figure.Room,
+    simulation: Simulation, name: str, places: list[int], palette: Palette, axes: Axes, room: Room
 ) -> None:
     """Draw a given row in all draws, and its given value as a line from the origin."""
     given = of_solution(solve(simulation.problem), exactly=False)
@@ -268,7 +259,7 @@ def _cloud(
     limits: tuple[Limits, Limits],
     palette: Palette,
     axes: Axes,
-    room: figure.Room,
+    room: Room,
 ) -> figure.LeftOut | None:
     """Draw an output in all draws, the values as named points, and a segment between two."""
     dashed, values = palette.ranks[1], values_of(simulation)

@@ -53,10 +53,13 @@ def _notes(report: Report) -> Iterator[str]:
         yield f"not tested: {', '.join(dict.fromkeys(features))}: {on_a_line(why)}"
 
 
+def _counts(results: tuple[Result, ...]) -> list[int]:
+    return [sum(each.status == status for each in results) for status in STATUSES]
+
+
 def _feature_row(feature: str, results: tuple[Result, ...]) -> tuple[str, ...]:
-    counts = [sum(each.status == status for each in results) for status in STATUSES]
     tested = [each.units for each in results if each.status != "not tested"]
-    return (feature, *map(str, counts), f"{max(tested):.3g}" if tested else "")
+    return (feature, *map(str, _counts(results)), f"{max(tested):.3g}" if tested else "")
 
 
 def _in_words(row: tuple[str, ...]) -> tuple[str, ...]:
@@ -94,10 +97,7 @@ def conform_as_json(report: Report) -> str:
         "not_tested": len(report.of("not tested")),
         "causes": [{"code": c.code, "says": c.says, "explains": n} for c, n in report.causes],
         "features": {
-            name: {
-                status.replace(" ", "_"): sum(each.status == status for each in results)
-                for status in STATUSES
-            }
+            name: dict(zip(("passed", "failed", "not_tested"), _counts(results), strict=True))
             for name, results in report.by_feature.items()
         },
         "failures": [_failure_values(e, e.failure) for e in report.of("failed") if e.failure],

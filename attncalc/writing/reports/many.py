@@ -15,17 +15,10 @@ from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
+from attncalc.writing import verdict
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.problem_file import as_lines
 from attncalc.writing.reports.marking import as_values, marking_document, percent
-from attncalc.writing.verdict import (
-    Said,
-    entry_named,
-    expected_text,
-    found_text,
-    points_text,
-    unread_in_words,
-)
 
 COLUMNS = (
     *("answer", "earned", "possible", "percent", "provisional", "first wrong", "causes", "flags"),
@@ -71,7 +64,8 @@ class Shown(NamedTuple):
     def _text(self, points: Fraction, decimals: int, least: int) -> str:
         if self.fractions:
             return str(points)
-        return points_text(points, decimals if self.decimals is None else self.decimals, least)
+        asked = decimals if self.decimals is None else self.decimals
+        return verdict.points_text(points, asked, least)
 
 
 AS_FITS = Shown()
@@ -188,8 +182,8 @@ def _sample(marking: Marking, marks: StepMarks) -> str:
     place = next(marks.places(Status.WRONG), None)
     if place is None:
         return ""
-    name, found = entry_named(marking, marks, place).name, found_text(marks, place)
-    return f"{name} = {found}, not {expected_text(marking, marks, place)}"
+    name, found = verdict.entry_named(marking, marks, place).name, verdict.found_text(marks, place)
+    return f"{name} = {found}, not {verdict.expected_text(marking, marks, place)}"
 
 
 def summary(answers: Sequence[Marked]) -> Iterator[str]:
@@ -220,7 +214,7 @@ def totals_in_words(facts: Sequence[Fact], count: int) -> Iterator[str]:
         yield f"Mean {round(100 * mean(shares))} %, median {round(100 * median(shares))} %."
 
 
-def row_of(answer: Marked, said: Said) -> Iterator[str]:
+def row_of(answer: Marked, said: verdict.Said) -> Iterator[str]:
     """Yield the cells of an answer's row."""
     marking = answer.marking
     yield answer.place
@@ -238,7 +232,7 @@ def row_of(answer: Marked, said: Said) -> Iterator[str]:
     )
     yield "; ".join(f"{flag.step}: {flag.code}" for flag in flags(marking))
     yield ", ".join(marking.not_found)
-    yield _few(unread_in_words(marking))
+    yield _few(verdict.unread_in_words(marking))
     yield _few([*marking.answer.faults, *marking.answer.remarks])
 
 
@@ -253,10 +247,10 @@ def _first_wrong(marking: Marking) -> str:
         return ""
     if wrong.place is None:
         return f"{wrong.marks.step.name}: shape"
-    return entry_named(marking, wrong.marks, wrong.place).name
+    return verdict.entry_named(marking, wrong.marks, wrong.place).name
 
 
-def _credits(answer: Marked, names: Sequence[str], said: Said) -> Iterator[str]:
+def _credits(answer: Marked, names: Sequence[str], said: verdict.Said) -> Iterator[str]:
     marking = answer.marking
     shares = {} if marking is None else shares_of(marking)
     yield from (said(shares[name]) if name in shares else "" for name in (*names, LINES))

@@ -14,18 +14,7 @@ from attncalc.grading.rules import STATUSES, Status
 from attncalc.problem.stated import heading
 from attncalc.solving.influence import shape
 from attncalc.solving.plan import formula
-from attncalc.writing.document import (
-    Cell,
-    Document,
-    Extent,
-    Field,
-    Grid,
-    Legend,
-    Mark,
-    Part,
-    Section,
-    Verdict,
-)
+from attncalc.writing import document as parts
 from attncalc.writing.verdict import (
     Said,
     expected_text,
@@ -36,16 +25,16 @@ from attncalc.writing.verdict import (
 )
 
 MARKS = {
-    Status.CORRECT: Mark("", "correct", ""),
-    Status.ROUNDING: Mark("≈", "right except for rounding", ""),
-    Status.FOLLOWS: Mark("→", "follows from your own values", "follows"),
-    Status.MATCHES_KEY: Mark("!", "equal to the key, not from your own values", "doubtful"),
-    Status.PRECISION: Mark("…", "too few decimals", "doubtful"),
-    Status.WRONG: Mark("✗", "wrong", "wrong"),
-    Status.NOT_FOUND: Mark("", "not found", ""),
-    Status.BLANK: Mark("", "blank", ""),
-    Status.UNREADABLE: Mark("?", "not readable", "unreadable"),
-    Status.WRONG_SHAPE: Mark("✗", "wrong", "wrong"),
+    Status.CORRECT: parts.Mark("", "correct", ""),
+    Status.ROUNDING: parts.Mark("≈", "right except for rounding", ""),
+    Status.FOLLOWS: parts.Mark("→", "follows from your own values", "follows"),
+    Status.MATCHES_KEY: parts.Mark("!", "equal to the key, not from your own values", "doubtful"),
+    Status.PRECISION: parts.Mark("…", "too few decimals", "doubtful"),
+    Status.WRONG: parts.Mark("✗", "wrong", "wrong"),
+    Status.NOT_FOUND: parts.Mark("", "not found", ""),
+    Status.BLANK: parts.Mark("", "blank", ""),
+    Status.UNREADABLE: parts.Mark("?", "not readable", "unreadable"),
+    Status.WRONG_SHAPE: parts.Mark("✗", "wrong", "wrong"),
 }
 
 MOST_LISTED = 10_000
@@ -69,36 +58,36 @@ def percent(score: Score) -> str:
 
 
 def marking_document(
-    marking: Marking, extent: Extent = "elided", said: Said = points_text
-) -> Document:
+    marking: Marking, extent: parts.Extent = "elided", said: Said = points_text
+) -> parts.Document:
     """Return the document: for a screen, or to be returned with the answer.
 
     `said` writes points.
     """
     problem = marking.key.problem
-    parts = tuple(_parts(marking, extent, said))
-    return Document(heading(problem), parts, language=problem.language)
+    content = tuple(_parts(marking, extent, said))
+    return parts.Document(heading(problem), content, language=problem.language)
 
 
-def _parts(marking: Marking, extent: Extent, said: Said) -> Iterator[Part]:
+def _parts(marking: Marking, extent: parts.Extent, said: Said) -> Iterator[parts.Part]:
     total = score(marking)
     texts = f"{said(total.earned)} of {said(total.possible, least=0)}", percent(total)
-    yield Field("answer", on_a_line(marking.answer.place))
-    yield Verdict(*texts, verdict(marking, said))
+    yield parts.Field("answer", on_a_line(marking.answer.place))
+    yield parts.Verdict(*texts, verdict(marking, said))
     if extent == "brief":
         return
     for marks in marking.steps:
         yield _section(marking, marks, said, full=extent == "full")
     if signs := _signs(marking):
-        yield Legend(signs)
+        yield parts.Legend(signs)
 
 
-def _section(marking: Marking, marks: StepMarks, said: Said, *, full: bool) -> Section:
+def _section(marking: Marking, marks: StepMarks, said: Said, *, full: bool) -> parts.Section:
     equation = formula(marks.step, marking.key.problem)
     earned, possible = points_of(marking)[marks.step.name]
     size = shape(marking.key.solution, marks.step)
     words = f"{size}, {said(earned, least=0)} of {said(possible, least=0)}"
-    section = Section(marks.step, equation, words, is_marked=True)
+    section = parts.Section(marks.step, equation, words, is_marked=True)
     if marks.written is None or marks.count(Status.WRONG_SHAPE):
         return section._replace(remarks=(marks.problem or "not found",))
     grids = (_grid(marking, marks, head, full=full) for head in _heads_of(marks))
@@ -108,16 +97,16 @@ def _section(marking: Marking, marks: StepMarks, said: Said, *, full: bool) -> S
     return section._replace(grids=tuple(grids), remarks=remarks)
 
 
-def _grid(marking: Marking, marks: StepMarks, head: tuple[int, ...], *, full: bool) -> Grid:
+def _grid(marking: Marking, marks: StepMarks, head: tuple[int, ...], *, full: bool) -> parts.Grid:
     """Return the entries as written, each with its mark."""
     names = labels_of(marking, marks)
 
-    def cell(i: int, j: int) -> Cell:
+    def cell(i: int, j: int) -> parts.Cell:
         place = marking.key.work.turned((*head, i, j))
-        return Cell(found_text(marks, place), mark=MARKS[marks.status(place)])
+        return parts.Cell(found_text(marks, place), mark=MARKS[marks.status(place)])
 
     number = head[0] + 1 if head else 0
-    return Grid(marks.step.name, number, *names, cell, full)._replace(one=marks.step.slices)
+    return parts.Grid(marks.step.name, number, *names, cell, full)._replace(one=marks.step.slices)
 
 
 def _signs(marking: Marking) -> tuple[tuple[str, str], ...]:
@@ -131,13 +120,13 @@ def _signs(marking: Marking) -> tuple[tuple[str, str], ...]:
     )
 
 
-def marking_as_json(marking: Marking, extent: Extent = "elided") -> str:
+def marking_as_json(marking: Marking, extent: parts.Extent = "elided") -> str:
     """Return the JSON text of one marking."""
     values = as_values(marking, extent)
     return in_json(values, indent=2) + "\n"
 
 
-def as_values(marking: Marking, extent: Extent = "elided") -> dict[str, Any]:
+def as_values(marking: Marking, extent: parts.Extent = "elided") -> dict[str, Any]:
     """Return the content of the JSON of a marking.
 
     Credits and scores are fractions, such as "7/2". `cause` of a step lists codes: one if it is
@@ -174,17 +163,17 @@ def as_values(marking: Marking, extent: Extent = "elided") -> dict[str, Any]:
     }
 
 
-def not_listed(marking: Marking, extent: Extent) -> str:
+def not_listed(marking: Marking, extent: parts.Extent) -> str:
     """Return the names of the steps that are too large for their entries to be listed."""
     names = [marks.step.name for marks in marking.steps if not _is_listed(marks, extent)]
     return ", ".join(names) if extent == "elided" else ""
 
 
-def _is_listed(marks: StepMarks, extent: Extent) -> bool:
+def _is_listed(marks: StepMarks, extent: parts.Extent) -> bool:
     return extent == "full" or (extent == "elided" and marks.statuses.size <= MOST_LISTED)
 
 
-def _step_values(marking: Marking, marks: StepMarks, extent: Extent) -> dict[str, Any]:
+def _step_values(marking: Marking, marks: StepMarks, extent: parts.Extent) -> dict[str, Any]:
     step: dict[str, Any] = {
         "name": marks.step.name,
         "credit": str(marks.credit(marking.rules)),

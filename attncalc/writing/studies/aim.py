@@ -165,13 +165,6 @@ def as_csv(aim: Aim) -> str:
 
 def write_npz(aim: Aim, file: IO[bytes]) -> None:
     """Write the queries, their weights and their output as arrays."""
-    np.savez(
-        file,
-        q=aim.queries,
-        in_keys=aim.in_keys,
-        beta=np.array(float(aim.beta)),
-        weights=aim.weights,
-        c=aim.c,
-        target=aim.aimed_at,
-        error=np.array(aim.error),
-    )
+    found: dict[str, Any] = {"q": aim.queries, "in_keys": aim.in_keys}
+    found |= {"beta": np.array(float(aim.beta)), "weights": aim.weights, "c": aim.c}
+    np.savez(file, **found, target=aim.aimed_at, error=np.array(aim.error))

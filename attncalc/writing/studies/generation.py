@@ -177,12 +177,8 @@ def _step_in_json(made: Generation, number: int, step: Step) -> dict[str, Any]:
 
 
 def _candidate(made: Generation, each: Candidate) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "token": each.token,
-        "text": made.names[each.token],
-        "logit": each.logit,
-    }
-    found["probability"] = each.probability
+    found: dict[str, Any] = {"token": each.token, "text": made.names[each.token]}
+    found |= {"logit": each.logit, "probability": each.probability}
     found["log_probability"] = ln(each) if each.probability else None
     if made.settings.is_drawn:
         return {**found, "drawn_with": each.share, "sum": each.cumulative}

@@ -84,14 +84,10 @@ def _first(simulation: Simulation, weights: str, *, full: bool) -> Sheet:
     ]
     columns = [f"input {name}" for name in attention.keys]
     decimals = problem.decimals + MORE
-
-    def text(i: int, j: int) -> str:
-        return shown(first[i].shares[j], decimals)
-
     where = f" of {weights}" if problem.where(weights) else ""
     kept = "kept " if simulation.given else ""
     title = f"Share of the {kept}draws in which each input{where} has the largest weight"
-    return sheet(title, rows, columns, text, full=full)
+    return sheet(title, rows, columns, lambda i, j: shown(first[i].shares[j], decimals), full=full)
 
 
 def _directions(simulation: Simulation) -> Iterator[str]:
