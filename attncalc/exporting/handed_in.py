@@ -86,9 +86,7 @@ def _told(earned: Fraction, output: str, tests: list[dict[str, Any]]) -> dict[st
     return {
         "score": _points(earned),
         "output": output,
-        "output_format": "text",
-        "test_output_format": "text",
-        "test_name_format": "text",
+        **dict.fromkeys(("output_format", "test_output_format", "test_name_format"), "text"),
         "tests": tests,
     }
 

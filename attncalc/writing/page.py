@@ -140,14 +140,10 @@ def make_page(solution: Solution, contents: Contents) -> Page:
     )
     found = _found(solution, contents.head) if contents.patterns else None
     of_all = (remark.text for remark in remarks if not remark.step)
+    content = (*_opening(work, contents), *sections, *_connections(solution, contents))
     return Page(
         heading(solution.problem),
-        (
-            *_opening(work, contents),
-            *sections,
-            *_connections(solution, contents),
-            *_patterns(solution, found, contents),
-        ),
+        (*content, *_patterns(solution, found, contents)),
         (*of_all, *_on_carrying(solution, sections)),
         tuple(remark.text for remark in remarks if remark.is_advice),
         language=solution.problem.language,
@@ -275,16 +271,10 @@ def _section(work: Work, step: Step, contents: Contents, remarks: list[str]) -> 
         lines = tuple(work.line(step.name, work.turned(place)) for place in places)
         return parts.Section(step, equation, said, lines=lines)
     ranked = step.role == "weights" and not contents.blank
-    return parts.Section(
-        step,
-        equation,
-        said,
-        tuple(_grids(work, step, contents)),
-        tuple(remarks),
-        tuple(work.lines(step)) if contents.work else (),
-        legend(work.problem) if ranked else (),
-        has_room=contents.blank,
-    )
+    grids, keys = tuple(_grids(work, step, contents)), legend(work.problem) if ranked else ()
+    lines = tuple(work.lines(step)) if contents.work else ()
+    found = parts.Section(step, equation, said, grids, tuple(remarks), lines, keys)
+    return found._replace(has_room=contents.blank)
 
 
 def _grids(work: Work, step: Step, contents: Contents) -> Iterator[parts.Grid]:

@@ -204,9 +204,8 @@ def natural_room(columns: Columns, chosen: Sequence[DrawnLines] = ()) -> Room:
 
 def least_width(columns: Columns) -> float:
     """Return the inches between the columns at which their headings do not overlap."""
-    return (
-        sum(placing.text_width(heading, TEXT_SIZE * 1.15) for heading in columns.headings) / 2 + 0.1
-    )
+    widths = (placing.text_width(each, TEXT_SIZE * 1.15) for each in columns.headings)
+    return sum(widths) / 2 + 0.1
 
 
 def draw_map(
@@ -361,13 +360,11 @@ def _spots(columns: Columns, lines: DrawnLines, room: Room) -> dict[int, placing
     if size < placing.SMALLEST_TEXT or not labelled:
         return dict.fromkeys(labelled)
     widths = {text: placing.text_width(text, size) for text in {lines.texts[i] for i in labelled}}
-    ends = _ends(columns, lines)
+    ends, high = _ends(columns, lines), size * 1.25 / placing.POINTS
     ends[..., 1] = columns.rows - 0.5 - ends[..., 1]
     ends *= room[0], room[1] / columns.rows
     segments = [
-        placing.Segment(
-            tuple(start), tuple(stop), widths.get(text, 0.0), size * 1.25 / placing.POINTS
-        )
+        placing.Segment(tuple(start), tuple(stop), widths.get(text, 0.0), high)
         for (start, stop), text in zip(ends.tolist(), lines.texts, strict=True)
     ]
     spots = placing.place([segments[i] for i in labelled], segments)

@@ -164,17 +164,11 @@ class Fact(NamedTuple):
 def fact(marking: Marking) -> Fact:
     """Return the facts of a marking for the summary."""
     wrong, (earned, possible) = marking.first_wrong, score(marking)
-    return Fact(
-        marking.is_done,
-        marking.is_provisional,
-        str(earned / possible) if possible else "",
-        "" if wrong is None else wrong.marks.step.name,
-        [
-            (each.step.name, each.cause.says, _sample(marking, each))
-            for each in marking.judged
-            if each.cause is not None
-        ],
-    )
+    share = str(earned / possible) if possible else ""
+    first = "" if wrong is None else wrong.marks.step.name
+    known = [(each, each.cause) for each in marking.judged if each.cause is not None]
+    mistakes = [(each.step.name, cause.says, _sample(marking, each)) for each, cause in known]
+    return Fact(marking.is_done, marking.is_provisional, share, first, mistakes)
 
 
 def _sample(marking: Marking, marks: StepMarks) -> str:

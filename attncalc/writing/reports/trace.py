@@ -1,7 +1,7 @@
 """The tensors of a program beside the steps of a layer, or two dumps of them: as documents."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attncalc.base.text import entry_name, on_a_line
 from attncalc.grading.compare import deviation
@@ -130,16 +130,12 @@ def _row_of_dump(each: Compared) -> tuple[str, ...]:
 
 def dumps_as_json(found: Sequence[Compared], alone: Sequence[str]) -> str:
     """Return the same as JSON; an error that is not a number is null."""
-    arrays = [
-        {
-            "name": each.name,
-            "shape": list(each.shape),
-            "differ": each.differ,
-            "entries": each.entries,
-            "largest_error": each.absolute if each.absolute < float("inf") else None,
-            "worst": None if each.worst is None else [i + 1 for i in each.worst],
-            "says": list(each.says),
-        }
-        for each in found
-    ]
-    return in_json({"arrays": arrays, "alone": list(alone)})
+
+    def values(each: Compared) -> dict[str, Any]:
+        largest = each.absolute if each.absolute < float("inf") else None
+        worst = None if each.worst is None else [i + 1 for i in each.worst]
+        said = {"name": each.name, "shape": list(each.shape), "differ": each.differ}
+        said |= {"entries": each.entries, "largest_error": largest, "worst": worst}
+        return said | {"says": list(each.says)}
+
+    return in_json({"arrays": [*map(values, found)], "alone": list(alone)})

@@ -157,27 +157,21 @@ def _lens(found: Lens, *, full: bool) -> Document:
     name = on_a_line(found.names[found.final])
     columns = ["most probable", "p", f"p of {name}", f"rank of {name}", f"logit of {name}"]
     row = min(found.at, found.best.shape[1] - 1)
-    cells = [
-        [
-            on_a_line(found.names[int(found.best[layer, row, 0])]),
-            shown(found.shares[layer, row, 0], DECIMALS),
-            shown(found.prob[layer, found.final], DECIMALS),
-            str(found.ranks[layer]),
-            shown(found.logits[layer, found.final], DECIMALS),
-        ]
-        for layer in range(len(rows))
-    ]
+    best = [on_a_line(found.names[int(i)]) for i in found.best[:, row, 0]]
+    numbers = found.shares[:, row, 0], found.prob[:, found.final], found.logits[:, found.final]
+    p, of_final, logit = ([shown(each, DECIMALS) for each in column] for column in numbers)
+    cells = [*zip(best, p, of_final, map(str, found.ranks), logit, strict=True)]
     title = f"Prediction {_where(found.walk, found.at)}"
     said = "the final normalization and the head, applied after each layer"
     parts: list[Part] = [facts_of(found.walk, said), filled(title, rows, columns, cells, full=full)]
     if found.best.shape[1] > 1:
 
-        def best(i: int, j: int) -> str:
+        def likeliest(i: int, j: int) -> str:
             text = on_a_line(found.names[int(found.best[i, j, 0])])
             return f"{text} {shown(found.shares[i, j, 0], 2)}"
 
         words = found.walk.words
-        parts.append(sheet("Most probable after each token", rows, words, best, full=full))
+        parts.append(sheet("Most probable after each token", rows, words, likeliest, full=full))
     return Document(f"Logit lens: {found.walk.title}", tuple(parts))
 
 

@@ -133,28 +133,23 @@ def as_json(training: Training) -> str:
     """Return the training as JSON."""
     names = [each.name for each in training.watched]
     perplexities = training.perplexities
-    return in_json(
+    steps = [
         {
-            "optimizer": training.rule.name,
-            "rate": float(training.rule.rate),
-            "examples": len(training.examples),
-            "trained": list(training.learned),
-            "steps": [
-                {
-                    "step": step,
-                    "loss": float(loss),
-                    **({} if perplexities is None else {"perplexity": float(perplexities[step])}),
-                    "gradient_norm": float(norm),
-                    "watched": {
-                        # a masked score is -∞, which JSON does not have
-                        name: float(value) if np.isfinite(value) else None
-                        for name, value in zip(names, values, strict=True)
-                    },
-                }
-                for step, (loss, norm, *values) in enumerate(training.values)
-            ],
+            "step": step,
+            "loss": float(loss),
+            **({} if perplexities is None else {"perplexity": float(perplexities[step])}),
+            "gradient_norm": float(norm),
+            # a masked score is -∞, which JSON does not have
+            "watched": {
+                name: float(value) if np.isfinite(value) else None
+                for name, value in zip(names, values, strict=True)
+            },
         }
-    )
+        for step, (loss, norm, *values) in enumerate(training.values)
+    ]
+    about = {"optimizer": training.rule.name, "rate": float(training.rule.rate)}
+    of_what = {"examples": len(training.examples), "trained": list(training.learned)}
+    return in_json({**about, **of_what, "steps": steps})
 
 
 def page(training: Training, *, full: bool = False, work: bool = False) -> str:

@@ -149,24 +149,17 @@ def _notes(variation: Variation) -> Iterator[str]:
 
 def as_json(variation: Variation) -> str:
     """Return a study as JSON: its values as texts, and as the nearest floats."""
-    return in_json(
-        {
-            "changes": [change.about for change in variation.changes],
-            "watched": [each.name for each in variation.watched],
-            "rows": [
-                {
-                    "at": [value_text(value) for value in point],
-                    "values": list(texts),
-                    "exact": [float(number) for number in numbers],
-                }
-                for point, texts, numbers in zip(
-                    variation.points, variation.digits, variation.values, strict=True
-                )
-            ],
-            "changeovers": [_changeover(variation.problem, each) for each in variation.changeovers],
-            **_moved(variation),
-        }
-    )
+    columns = variation.points, variation.digits, variation.values
+    rows = [
+        {"at": [*map(value_text, point)], "values": list(texts), "exact": [*map(float, numbers)]}
+        for point, texts, numbers in zip(*columns, strict=True)
+    ]
+    about = {
+        "changes": [change.about for change in variation.changes],
+        "watched": [each.name for each in variation.watched],
+    }
+    found = [_changeover(variation.problem, each) for each in variation.changeovers]
+    return in_json({**about, "rows": rows, "changeovers": found, **_moved(variation)})
 
 
 def _moved(variation: Variation) -> dict[str, Any]:
