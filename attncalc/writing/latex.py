@@ -6,8 +6,6 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import cast
 
 from attncalc.base.latex_text import CJK, LETTERS, in_latex
 from attncalc.base.text import capital
@@ -133,14 +131,7 @@ class _Latex(parts.DocumentWriter[str]):
         self.picture = picture
         self.room = room
 
-    def body(self, content: Iterable[parts.Part]) -> Iterator[str]:
-        for is_blank, group in groupby(content, parts.is_to_fill_in):
-            if is_blank:
-                yield from self._steps(cast("list[parts.Section]", [*group]))
-            else:
-                yield from super().body(group)
-
-    def _steps(self, sections: Sequence[parts.Section]) -> Iterator[str]:
+    def to_fill_in(self, sections: Sequence[parts.Section]) -> Iterator[str]:
         """Yield steps to fill in, narrow ones side by side above the room for their work."""
         tiles = [self._tile(section) for section in sections]
         for first, end in blocks_of([width for width, _ in tiles], self.room, layout.BETWEEN):

@@ -312,8 +312,12 @@ def _write_rows(
     *,
     has_shares: bool,
 ) -> None:
-    from attncalc.writing.probable import probable_as_csv, probable_as_json, probable_document
     from attncalc.writing.studies.forms import Forms
+    from attncalc.writing.studies.generation import (
+        probable_as_csv,
+        probable_as_json,
+        probable_document,
+    )
 
     model = opened.model
     decimals = 4 if flags["decimals"] is None else flags["decimals"]

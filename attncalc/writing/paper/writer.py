@@ -2,8 +2,8 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby
-from typing import NamedTuple, cast
+from itertools import chain
+from typing import NamedTuple
 
 from attncalc.base.text import capital, of_each
 from attncalc.languages.catalogue import ENGLISH
@@ -126,15 +126,11 @@ class _Paper(parts.DocumentWriter[Line]):
         self.ink, self.spaces = ink, spaces
         self.formulas, self.small = (Formulas(ink, size, language) for size in (SIZE, WORK))
 
-    def body(self, content: Iterable[parts.Part]) -> Iterator[Line]:
-        for is_blank, group in groupby(content, parts.is_to_fill_in):
-            if is_blank and self.spaces.in_rows:
-                yield from self._steps(cast("list[parts.Section]", [*group]))
-            else:
-                yield from super().body(group)
-
-    def _steps(self, sections: Sequence[parts.Section]) -> Iterator[Line]:
-        """Yield steps to fill in, narrow ones side by side above the room for their work."""
+    def to_fill_in(self, sections: Sequence[parts.Section]) -> Iterator[Line]:
+        """Yield steps, narrow ones side by side above the room for their work if that is small."""
+        if not self.spaces.in_rows:
+            yield from super().to_fill_in(sections)
+            return
         tiles = [self._tile(section) for section in sections]
         for first, end in blocks_of([tile.width for tile in tiles], ROOM, BETWEEN):
             if end - first == 1:
