@@ -12,9 +12,10 @@ from functools import partial
 
 from attncalc.base.text import in_json
 from attncalc.exporting import template, worksheet
+from attncalc.exporting.handed_in import COURSE, PROBLEM
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course, write_course
-from attncalc.exporting.typed_in import COURSE, PROBLEM, VERSIONS, entries_of, name_of
+from attncalc.exporting.typed_in import VERSIONS, entries_of, name_of
 from attncalc.exporting.wheels import wheel_of_attncalc
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import Catalogue, catalogue

@@ -255,11 +255,9 @@ class _Latex(parts.DocumentWriter[str]):
         if connections.is_blank:  # paper is drawn on
             titles = [f"Head {head}" if head else "" for head, _ in connections.heads]
             names = [*connections.inputs, *connections.outputs]
-            is_narrow = (
-                len(titles) > 1
-                and max(map(layout.text_width, names)) <= NARROW
-                and self.room > 2 * WIDTHS_OF_MAP[1][2]
-            )
+            has_room = self.room > 2 * WIDTHS_OF_MAP[1][2]
+            is_short = max(map(layout.text_width, names)) <= NARROW
+            is_narrow = len(titles) > 1 and is_short and has_room
             wide = WIDTHS_OF_MAP[is_narrow]
             maps = [_empty_map(connections, each, self.say, wide) for each in titles]
             longest = max(len(connections.inputs), len(connections.outputs))

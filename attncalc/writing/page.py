@@ -339,13 +339,12 @@ def given_grids(work: Work, *, full: bool) -> Iterator[parts.Grid]:
     for name in problem.names:
         matrix = problem.stored(name)
         rows, columns = (_axis(problem, name, axis, matrix) for axis in (-2, -1))
-        for number in range(len(matrix) if matrix.ndim == 3 else 1):
-            head = (number,) if matrix.ndim == 3 else ()
+        for head in np.ndindex(matrix.shape[:-2]):
 
             def cell(i: int, j: int, name: str = name, head: tuple[int, ...] = head) -> parts.Cell:
                 return parts.Cell(work.given(name, (*head, i, j)))
 
-            yield parts.Grid(name, number + 1 if head else 0, rows, columns, cell, full)
+            yield parts.Grid(name, head[0] + 1 if head else 0, rows, columns, cell, full)
 
 
 def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...]:

@@ -172,15 +172,15 @@ def _step(page: Page, section: Section) -> dict[str, Any]:
         "name": step.name,
         "formula": in_text(section.formula),
         **({"heads": len(matrix)} if matrix.ndim == 3 else {}),
-        "rows": _fitting(solution.row_labels(step), rows),
-        "columns": _fitting(solution.column_labels(step), columns),
+        "rows": fitting(solution.row_labels(step), rows),
+        "columns": fitting(solution.column_labels(step), columns),
     }
     if page.is_blank:
         return {**described, "shown": np.full(matrix.shape, "").tolist()}
     return {**described, "values": numbers_of(matrix), "shown": _shown(page, section)}
 
 
-def _fitting(labels: tuple[str, ...], size: int) -> tuple[str, ...]:
+def fitting(labels: Sequence[str], size: int) -> Sequence[str]:
     """Return labels if they fit, otherwise numbers: heads side by side have none."""
     return labels if len(labels) == size else numbered(size)
 
@@ -255,9 +255,6 @@ def _results(page: Page) -> Iterator[tuple[str, Any]]:
     sentences = [text for _, sentences in page.influences for text in sentences]
     if page.patterns is not None:
         yield "patterns", np.array(page.shown_patterns, dtype=str)
-    for name, texts in (
-        ("conventions", page.conventions),
-        ("connections", sentences),
-        ("notes", [*page.remarks, *page.notes]),
-    ):
-        yield name, serialising.in_texts(texts)
+    yield "conventions", serialising.in_texts(page.conventions)
+    yield "connections", serialising.in_texts(sentences)
+    yield "notes", serialising.in_texts([*page.remarks, *page.notes])

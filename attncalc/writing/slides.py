@@ -144,11 +144,7 @@ def lines_of(line: Derivation) -> list[str]:
 
 def _of_head(grids: Sequence[Grid], head: int) -> Grid | None:
     """Return the grid of a head, or of the group of heads that it belongs to."""
-    if not grids:
-        return None
-    if len(grids) == 1 or not head:
-        return grids[0]
-    return next((each for each in grids if each.head == head), grids[0])
+    return next((each for each in grids if each.head == head), grids[0] if grids else None)
 
 
 def _shares(grid: Grid, place: Place) -> tuple[tuple[str, float, str], ...]:

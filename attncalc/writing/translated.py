@@ -83,10 +83,6 @@ def _meanings(entries: Any, words: Catalogue) -> Any:
     return tuple((sign, words.say(means)) for sign, means in entries)
 
 
-def _grids(grids: Any, words: Catalogue) -> Any:
-    return tuple(_grid(grid, words) for grid in grids)
-
-
 class _Told(parts.LazySentences):
     """Sentences that are translated when read."""
 
@@ -130,7 +126,7 @@ def _numbers(value: Any, words: Catalogue) -> Any:
 _FIELDS: dict[str, Callable[[Any, Catalogue], Any]] = {
     **dict.fromkeys(("texts", "sentences", "remarks", "said"), _said),
     **dict.fromkeys(("legend", "entries"), _meanings),
-    "grids": _grids,
+    "grids": lambda grids, words: tuple(_grid(grid, words) for grid in grids),
     **dict.fromkeys(("lines", "formula"), _numbers),
 }
 """How the fields of parts are translated."""

@@ -35,7 +35,8 @@ MOST_NAMED = 12
 """Values that are all named; of more, only those are that the segment joins."""
 NAMES_LEFT_OUT = "in the picture {} values have no name: it names those that a segment joins"
 
-Limits = tuple[float, float]
+Plane = tuple[tuple[float, float], tuple[float, float]]
+"""How far it reaches across, and up."""
 Room = figure.Room
 
 
@@ -45,7 +46,7 @@ class _Shared(NamedTuple):
     name: str
     edges: Matrix
     tallest: float
-    cloud: tuple[Limits, Limits] | None
+    cloud: Plane | None
 
 
 def told(simulations: Sequence[Simulation]) -> tuple[str, ...]:
@@ -124,7 +125,7 @@ def _shared(simulations: Sequence[Simulation]) -> _Shared:
     return _Shared(name, edges, tallest, _cloud_limits(simulations))
 
 
-def _cloud_limits(simulations: Sequence[Simulation]) -> tuple[Limits, Limits] | None:
+def _cloud_limits(simulations: Sequence[Simulation]) -> Plane | None:
     """Return how far clouds reach, with the values; None where outputs are in no plane."""
     if any(each.outputs.shape[-1] != 2 for each in simulations):
         return None
@@ -133,7 +134,7 @@ def _cloud_limits(simulations: Sequence[Simulation]) -> tuple[Limits, Limits] | 
     return _around(points)
 
 
-def _around(points: Sequence[Matrix]) -> tuple[Limits, Limits]:
+def _around(points: Sequence[Matrix]) -> Plane:
     all_points = np.concatenate(points)
     check_drawn(float(np.abs(all_points).max()))
     low, high = all_points.min(axis=0), all_points.max(axis=0)
@@ -240,9 +241,7 @@ def _row_cloud(
     _label(axes, f"{name}, first number (as given: the dot)", "second number", palette)
 
 
-def _scatter(
-    axes: Axes, points: list[Matrix], limits: tuple[Limits, Limits], palette: Palette
-) -> None:
+def _scatter(axes: Axes, points: list[Matrix], limits: Plane, palette: Palette) -> None:
     """Draw the points of draws as dots; those of all draws, below, as rings."""
     solid, _, others = palette.ranks
     axes.set_aspect("equal", adjustable="datalim")
@@ -254,12 +253,7 @@ def _scatter(
 
 
 def _cloud(
-    simulation: Simulation,
-    output: int,
-    limits: tuple[Limits, Limits],
-    palette: Palette,
-    axes: Axes,
-    room: Room,
+    simulation: Simulation, output: int, limits: Plane, palette: Palette, axes: Axes, room: Room
 ) -> figure.LeftOut | None:
     """Draw an output in all draws, the values as named points, and a segment between two."""
     dashed, values = palette.ranks[1], values_of(simulation)

@@ -41,12 +41,6 @@ MOST_LISTED = 10_000
 """Entries of a step that are listed by default; of more, only the counts of codes are."""
 
 
-def _heads_of(marks: StepMarks) -> list[tuple[int, ...]]:
-    if marks.statuses.ndim == 2:
-        return [()]
-    return [(head,) for head in range(len(marks.statuses))]
-
-
 def percent(score: Score) -> str:
     """Return the earned share, such as 98 %; "" if nothing can be earned."""
     if not score.possible:
@@ -90,7 +84,8 @@ def _section(marking: Marking, marks: StepMarks, said: Said, *, full: bool) -> p
     section = parts.Section(marks.step, equation, words, is_marked=True)
     if marks.written is None or marks.count(Status.WRONG_SHAPE):
         return section._replace(remarks=(marks.problem or "not found",))
-    grids = (_grid(marking, marks, head, full=full) for head in _heads_of(marks))
+    heads = np.ndindex(marks.statuses.shape[:-2])
+    grids = (_grid(marking, marks, head, full=full) for head in heads)
     remarks: tuple[str, ...] = ()
     if marks.problem:  # its shape differs from the key's
         remarks = (f"{marks.problem}: so it follows from {of_each(list(marks.misread))}",)
