@@ -1,7 +1,7 @@
 """Pictures of a problem, or of counts, for many values: curves, or heatmaps of a grid."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from math import ceil, floor, log10
 from typing import Any
@@ -57,23 +57,17 @@ class Axis:
         return log10(value) if self.is_log else value
 
 
-def told(variation: Variation) -> list[str]:
-    """Return a description of the picture."""
-    names = [on_a_line(change.about) for change in variation.changes]
-    watched = ", ".join(each.name for each in variation.watched[:MOST_LINES])
-    values = f"{len(variation.points)} values of {' and '.join(names)}"
-    return [f"{watched} at {values}", *said_of(variation)]
-
-
 def draw(variation: Variation, look: Look) -> figure.HouseFigure:
     """Draw the lines of one change, or the heatmaps of two."""
     palette = palette_of(look)
     mosaic_of = _lines if len(variation.changes) == 1 else _grids
     check_drawn(float(np.abs(variation.values[np.isfinite(variation.values)]).max(initial=0.0)))
-    title, footnote = heading(variation.problem), " · ".join(said_of(variation))
-    texts = [each.name for each in variation.watched]
-    texts += [change.about for change in variation.changes]
-    caption = figure.caption_of(title, footnote, (*texts, *variation.problem.keys))
+    said, changes = said_of(variation), [change.about for change in variation.changes]
+    names = [each.name for each in variation.watched]
+    of = f"{len(variation.points)} values of {' and '.join(map(on_a_line, changes))}"
+    told = f"{', '.join(names[:MOST_LINES])} at {of}", *said
+    texts = *names, *changes, *variation.problem.keys
+    caption = figure.caption_of(heading(variation.problem), " · ".join(said), texts, told)
     return figure.figure_of(mosaic_of(variation, palette), caption, palette, look.size)
 
 
@@ -264,17 +258,7 @@ def _grids(variation: Variation, palette: Palette) -> figure.Mosaic:
     panels = [_grid(variation, place, palette) for place in range(count)]
     starts = range(0, count, MOST_IN_A_ROW)
     rows = (reduce(figure.beside, panels[i : i + MOST_IN_A_ROW]) for i in starts)
-    mosaic = reduce(figure.below, rows)
-    left_out = len(variation.watched) - count
-    if not left_out:
-        return mosaic
-    first, *_ = mosaic.draws
-
-    def counted(axes: Axes, room: figure.Room) -> figure.LeftOut:
-        drawn = mosaic.draws[first](axes, room) or figure.LeftOut()
-        return drawn + figure.LeftOut({GRIDS_LEFT_OUT: left_out})
-
-    return replace(mosaic, draws={**mosaic.draws, first: counted})
+    return reduce(figure.below, rows)
 
 
 def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
@@ -284,9 +268,11 @@ def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
     scale = low, high + (low == high)
     rows, columns = values.shape
     cell = heatmap.natural_cell(cells, largest=heatmap.LARGEST_WITHOUT_VALUES)
+    unseen = 0 if place else max(0, len(variation.watched) - MOST_GRIDS)
 
     def panel(axes: Axes, room: figure.Room) -> figure.LeftOut:
-        return heatmap.draw_heatmap(axes, cells, scale, room=room, palette=palette)
+        left_out = heatmap.draw_heatmap(axes, cells, scale, room=room, palette=palette)
+        return left_out + figure.LeftOut({GRIDS_LEFT_OUT: unseen})
 
     tracks = figure.Track(cell[0] * columns, LEAST), figure.Track(cell[1] * rows, LEAST)
     grid = figure.panel_of(f"grid {place}", *tracks, panel)
@@ -324,10 +310,10 @@ def render_growth(growth: Growth, form: str, look: Look) -> Picture:
     ]
     panels = [_growth_panel(growth, group, palette) for group in groups if group]
     title = f"Counts at {len(growth.values)} values of {growth.size}"
-    caption = figure.caption_of(title, "", ())
-    drawn = figure.figure_of(reduce(figure.beside, panels), caption, palette, look.size)
     told = [f"{name}: {values[0]:,} to {values[-1]:,}" for name, values in curves.items()]
-    return picture_of(drawn, form, told)
+    caption = figure.caption_of(title, "", (), told)
+    drawn = figure.figure_of(reduce(figure.beside, panels), caption, palette, look.size)
+    return picture_of(drawn, form)
 
 
 def _growth_panel(

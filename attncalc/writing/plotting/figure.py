@@ -92,11 +92,16 @@ class Mosaic:
 
 @dataclass(frozen=True)
 class Caption:
-    """The title and footnote of a figure, and all other texts, whose letters decide the fonts."""
+    """The texts of a figure.
+
+    title, footnote, texts: those that it shows, whose letters decide the fonts.
+    told: the sentences that describe it for screen readers.
+    """
 
     title: str = ""
     footnote: str = ""
     texts: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -104,9 +109,9 @@ class Caption:
         return self.title, *self.texts
 
 
-def caption_of(title: str, footnote: str, texts: Iterable[str]) -> Caption:
+def caption_of(title: str, footnote: str, texts: Iterable[str], told: Iterable[str]) -> Caption:
     """Return the texts of a figure without what could change how it is shown."""
-    return Caption(harmless(title), harmless(footnote), tuple(map(harmless, texts)))
+    return Caption(harmless(title), harmless(footnote), (*map(harmless, texts),), (*told,))
 
 
 def panel_of(name: str, width: Track, height: Track, draw: Draw) -> Mosaic:

@@ -49,8 +49,13 @@ class _Shared(NamedTuple):
     cloud: Plane | None
 
 
-def told(simulations: Sequence[Simulation]) -> tuple[str, ...]:
-    """Return a description of the picture."""
+def draw(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
+    """Draw a histogram for each problem and below it, where outputs are in a plane, their cloud."""
+    palette = palette_of(look)
+    shared = _shared(simulations)
+    several = len(simulations) > 1
+    columns = [_column(*each, shared, palette, several) for each in enumerate(simulations)]
+    said, ratios = said_of(simulations), list(_ratios(simulations))
     means = (
         f"{which and f'{which} draws: '}{each.name}: mean {significant(each.mean, 4)}, "
         f"std {significant(each.std, 4)}"
@@ -58,19 +63,10 @@ def told(simulations: Sequence[Simulation]) -> tuple[str, ...]:
         for which, draws in simulation.parts.items()
         for each in draws.statistics[:1]
     )
-    return (*said_of(simulations), *means, *_ratios(simulations))
-
-
-def draw(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
-    """Draw a histogram for each problem and below it, where outputs are in a plane, their cloud."""
-    palette = palette_of(look)
-    shared = _shared(simulations)
-    several = len(simulations) > 1
-    columns = [_column(*each, shared, palette, several) for each in enumerate(simulations)]
-    footnote = " · ".join((*said_of(simulations), *_ratios(simulations)))
+    footnote, told = " · ".join((*said, *ratios)), (*said, *means, *ratios)
     problems = [each.problem for each in simulations]
     names = (name for each in problems for name in (heading(each), *each.keys, *each.queries))
-    caption = figure.caption_of(_title(simulations), footnote, names)
+    caption = figure.caption_of(_title(simulations), footnote, names, told)
     return figure.figure_of(reduce(figure.beside, columns), caption, palette, look.size)
 
 

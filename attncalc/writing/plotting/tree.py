@@ -26,11 +26,6 @@ Columns = list[dict[int, float]]
 LINES = "thick line: the result; solid: kept; dotted: dropped"
 
 
-def told(made: Generation) -> tuple[str, ...]:
-    """Return a description of the picture."""
-    return (*said_of(made), made.text)
-
-
 def draw(made: Generation, look: Look) -> figure.HouseFigure:
     """Draw the tree of the candidates, or of the beams."""
     columns = _columns(made)
@@ -41,8 +36,9 @@ def draw(made: Generation, look: Look) -> figure.HouseFigure:
     panel = partial(_draw, made, columns, palette, GAP / wide)
     tracks = figure.Track(width, LEAST), figure.Track(height, LEAST)
     measure = "sum of ln p" if made.settings.beams > 1 else "p"
-    footnote = " · ".join((f"below each token: {measure}", LINES, *said_of(made)))
-    caption = figure.caption_of(made.source.title, footnote, names)
+    said = said_of(made)
+    footnote = " · ".join((f"below each token: {measure}", LINES, *said))
+    caption = figure.caption_of(made.source.title, footnote, names, (*said, made.text))
     return figure.figure_of(figure.panel_of("tree", *tracks, panel), caption, palette, look.size)
 
 
