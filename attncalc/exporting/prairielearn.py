@@ -116,9 +116,8 @@ def _drop_down(options: Sequence[str], right: Mapping[Line, set[int]], line: Lin
 
 def _fields(words: Catalogue, grid: Grid) -> str:
     """Return a table of fields: each keeps the typed text, decimals and blanks unchanged."""
-    return worksheet.table(
-        grid.rows, grid.columns, [list(_row(words, grid, i)) for i in range(len(grid.rows))]
-    )
+    rows = [list(_row(words, grid, i)) for i in range(len(grid.rows))]
+    return worksheet.table(grid.rows, grid.columns, rows)
 
 
 def _row(words: Catalogue, grid: Grid, row: int) -> Iterator[str]:

@@ -236,10 +236,7 @@ def _plans(
         return
     scale = ANY_NUMBER if problem.scale in NO_NUMBER else problem.scale
     cap = ANY_NUMBER if problem.softcap is None else problem.softcap
-    normalizers = dict.fromkeys([problem.normalizer, HARDMAX])
-    if problem.normalizer != "softmax":
-        normalizers.pop(HARDMAX, None)
-        normalizers[problem.normalizer] = None
+    normalizers = [problem.normalizer, *([HARDMAX] if problem.normalizer == "softmax" else [])]
     for choice in product((*NO_NUMBER, scale), (False, True), (None, cap), normalizers):
         names = ("scale", "causal", "softcap", "normalizer")
         try:
