@@ -288,7 +288,9 @@ def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[Said]:
 
 
 def _is_end(mentions: Sequence[_Mention], stop: int) -> bool:
-    return all(_STOP.search(each.before) for each in mentions[stop : stop + 1])
+    """Return whether a run ends before this name, which is not the next of a list."""
+    behind = [each.before for each in mentions[stop : stop + 1]]
+    return all(_STOP.search(before) and before.strip() != "," for before in behind)
 
 
 def _in_orders(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[tuple[_Order, int]]:

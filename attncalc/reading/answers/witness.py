@@ -226,6 +226,7 @@ def _list_work_like(
     with_commas: marks decimal commas.
     """
     read = {line for e in found.taken if e.what for line in e.lines}
+    counts = range(1, 1 + len(expected.labels.keys))  # of tokens
     for each in [*found.taken]:
         numbers = numbers_of(with_commas(each.text))
         decimals = [number.value for number in numbers if number.entry.decimals]
@@ -240,7 +241,7 @@ def _list_work_like(
             are_weights = len(decimals) > 1 and abs(sum(decimals) - 1) <= ONE * len(decimals)
             weights = (n for n in missing if are_weights and own_name(n) == "A")
             name = next(whole if "[" in each.text else weights, "")
-        elif each.how != PROSE:
+        elif each.how != PROSE or all(n.value in counts for n in numbers):
             continue
         elif not name and len(numbers) > 1:
             widths = {len(numbers_of(row)) for row in _ROWS.findall(each.text)}
@@ -343,12 +344,13 @@ class Witness:
         right = {**self.expected.steps, **self.expected.follows(own), **own}.values()
         used = {place for name in read for place in self.own.get(name, ())}
         for name, key in self.expected.mistaken(own, missing):
-            is_other = any(share_alike(key, other) == 1 for other in right)
-            if is_other or _is_rearranged(key, self.expected.steps[name]):
+            if _is_rearranged(key, self.expected.steps[name]):
                 continue
             found = self._best(name, None, key)
             is_sure = found is not None and found[2].share == 1 and found[0] >= PLAIN
-            if found and is_sure and not used & {*found[2].places}:
+            is_other = any(share_alike(key, other) == 1 for other in right)
+            is_other = is_other and found is not None and self._said(found[2], name) != name
+            if found and is_sure and not is_other and not used & {*found[2].places}:
                 doubtful.remove(name)
                 because = f"{BECAUSE} those of {name} with a common mistake"
                 read[name] = self._taken(name, found[2], because)
@@ -375,15 +377,13 @@ class Witness:
         steps, followed = self.expected.steps, self.expected.follows(self.expected.whole(read))
         for name in names:
             yield name, steps[name]
-            beside = self.beside_heads.get(name)
-            others = (steps[each] for each in names if each not in (name, *read))
-            if beside is not None and not any(share_alike(beside, each) == 1 for each in others):
-                yield name, beside
             other = followed.get(name)
             if other is None or other.shape != steps[name].shape or not np.isfinite(other).all():
                 continue
             if not near(other, steps[name]).all():
                 yield name, other
+        # last, since outputs of heads side by side are their concatenation
+        yield from ((name, each) for name, each in self.beside_heads.items() if name in names)
 
     def _take_later(self, read: dict[str, WrittenMatrix]) -> None:
         """Read a later version of a step whose numbers are all right, where an earlier is not."""
