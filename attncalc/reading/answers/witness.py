@@ -81,6 +81,8 @@ _BETWEEN_DIGITS = re.compile(r"(?<=[\dlIO]),(?=\d)")
 _LABEL = re.compile(r"\s*:")
 _DRAWN = re.compile(r"^\s{0,200}/(?=\s)|(?<=\s\s)/(?=\s)|(?<=\s)/(?=\s{2}|$)", re.MULTILINE)
 """A slash that is part of a tall bracket."""
+_WORK_BEHIND = re.compile(r"(?<=\d) \([^()=\n]{0,60}=[^()\n]{0,40}\)")
+"""Work in parentheses behind its result: 1 (because -2 + 3 = 1)."""
 _RELATIONS = re.compile(r"[=≈→:]|->")
 _RELATION = re.compile(r"[=≈→]")
 _OF_WORK = re.compile(r"[=≈·×*+^]")
@@ -126,10 +128,10 @@ def witnessed(
     read = {name: each for name, each in matrices.items() if name in keys}
     wide = {name for name, each in read.items() if is_side_by_side(each, keys[name])}
     expected = _stacked(expected, wide)
-    heads = {name: key for name, key in keys.items() if key.ndim == 3 and name not in wide}
-    beside = {name: np.hstack([*key]) for name, key in heads.items() if own_name(name) != "H"}
+    beside = {n: np.hstack([*key]) for n, key in keys.items() if key.ndim == 3 and n not in wide}
     matrices = {n: _as_stack(each, keys.get(n)) for n, each in matrices.items()}
     text = _DRAWN.sub(" ", _without_discarded(text, found))
+    text = _WORK_BEHIND.sub(lambda aside: " " * len(aside[0]), text)
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
         witness = Witness(each, found, expected, beside)
         matrices = witness.testify(matrices)
@@ -224,6 +226,7 @@ def _list_work_like(
     with_commas: marks decimal commas.
     """
     read = {line for e in found.taken if e.what for line in e.lines}
+    counts = range(1, 1 + len(expected.labels.keys))  # of tokens
     for each in [*found.taken]:
         numbers = numbers_of(with_commas(each.text))
         decimals = [number.value for number in numbers if number.entry.decimals]
@@ -238,7 +241,7 @@ def _list_work_like(
             are_weights = len(decimals) > 1 and abs(sum(decimals) - 1) <= ONE * len(decimals)
             weights = (n for n in missing if are_weights and own_name(n) == "A")
             name = next(whole if "[" in each.text else weights, "")
-        elif each.how != PROSE:
+        elif each.how != PROSE or all(n.value in counts for n in numbers):
             continue
         elif not name and len(numbers) > 1:
             widths = {len(numbers_of(row)) for row in _ROWS.findall(each.text)}
@@ -341,12 +344,13 @@ class Witness:
         right = {**self.expected.steps, **self.expected.follows(own), **own}.values()
         used = {place for name in read for place in self.own.get(name, ())}
         for name, key in self.expected.mistaken(own, missing):
-            is_other = any(share_alike(key, other) == 1 for other in right)
-            if is_other or _is_rearranged(key, self.expected.steps[name]):
+            if _is_rearranged(key, self.expected.steps[name]):
                 continue
             found = self._best(name, None, key)
             is_sure = found is not None and found[2].share == 1 and found[0] >= PLAIN
-            if found and is_sure and not used & {*found[2].places}:
+            is_other = any(share_alike(key, other) == 1 for other in right)
+            is_other = is_other and found is not None and self._said(found[2], name) != name
+            if found and is_sure and not is_other and not used & {*found[2].places}:
                 doubtful.remove(name)
                 because = f"{BECAUSE} those of {name} with a common mistake"
                 read[name] = self._taken(name, found[2], because)
@@ -373,13 +377,13 @@ class Witness:
         steps, followed = self.expected.steps, self.expected.follows(self.expected.whole(read))
         for name in names:
             yield name, steps[name]
-            if name in self.beside_heads:
-                yield name, self.beside_heads[name]
             other = followed.get(name)
             if other is None or other.shape != steps[name].shape or not np.isfinite(other).all():
                 continue
             if not near(other, steps[name]).all():
                 yield name, other
+        # last, since outputs of heads side by side are their concatenation
+        yield from ((name, each) for name, each in self.beside_heads.items() if name in names)
 
     def _take_later(self, read: dict[str, WrittenMatrix]) -> None:
         """Read a later version of a step whose numbers are all right, where an earlier is not."""
@@ -485,7 +489,13 @@ class Witness:
         found = [
             (self._bits(name, cut, wanted), name, cut)
             for cut in cuts(
-                self.numbers, wanted, free, turned=is_open, least=least, strides=STRIDES
+                self.numbers,
+                wanted,
+                free,
+                turned=is_open,
+                least=least,
+                strides=STRIDES,
+                rows=len(self.beside_heads.get(name, ())),
             )
             if cut.share >= least and (cut.share == 1 or (key.size > FEW and self._is_sound(cut)))
             if cut.share == 1 or cut.stride == 1
@@ -898,7 +908,7 @@ class Witness:
             rows = [row[1:] for row in rows]  # it may count its row
         own = [number for row in rows for number, _ in row]
         is_power = self._are_powers(own, read)
-        are_decimals = [bool(each.entry.decimals) for each in own]
+        are_decimals = [bool(each.entry.decimals) or "/" in each.entry.text for each in own]
         if is_power.sum() > 1 and is_power[are_decimals].mean() >= ENOUGH:
             return True
         is_result = np.array([n.is_last and not label for row in rows for n, label in row], bool)
@@ -923,7 +933,7 @@ class Witness:
 
     @staticmethod
     def _are_powers(own: list[Number], read: Mapping[str, WrittenMatrix]) -> Matrix:
-        """Return which decimals are e^s of scores, or the sums of their rows."""
+        """Return which decimals are e^s of scores, or the sums of their rows, or quotients."""
         said = np.array([each.value if each.entry.decimals else np.nan for each in own])
         scores = [each.values for name, each in read.items() if own_name(name)[:1] == "S"]
         with np.errstate(all="ignore"):
@@ -931,7 +941,11 @@ class Witness:
             rows = [np.nansum(each, axis=-1) for each in powers]
             known = np.concatenate([*map(np.ravel, powers), *map(np.ravel, rows), np.empty(0)])
             within = np.abs(said[:, None] - known) <= ONE * np.maximum(1, known)
-        found: Matrix = within.any(axis=1)
+        weights = [each.values.ravel() for name, each in read.items() if own_name(name) == "A"]
+        values = np.array([each.value for each in own])
+        shares = near(values[:, None], np.concatenate([*weights, np.array([np.nan])]))
+        is_quotient = np.array(["/" in each.entry.text for each in own], bool)
+        found: Matrix = within.any(axis=1) | (is_quotient & shares.any(axis=1))
         return found
 
     def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
