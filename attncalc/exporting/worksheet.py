@@ -6,7 +6,6 @@ characters of texts are therefore written as character references.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 from math import prod
 
@@ -82,7 +81,7 @@ def statement(solution: Solution) -> str:
     """Return the instruction, the conventions, and the given matrices side by side."""
     page = in_language(make_page(solution, Contents((), blank=True)))
     instruction = catalogue(page.language).say(INSTRUCTION)
-    return "\n".join((f"<p>{instruction}</p>", *_Html().document(page))) + "\n"
+    return "\n".join((f"<p>{instruction}</p>", *_Html(page.language).body(page.parts))) + "\n"
 
 
 def questions(
@@ -91,9 +90,8 @@ def questions(
     """Return the asked matrices, with their equations and fields, and the lines of the map."""
     steps = tuple(step for step in solution.plan if step.name in course.asked)
     page = in_language(make_page(solution, Contents(steps, blank=True)))
-    asked = replace(page, parts=page.sections)
     drawn = _map(solution, chooses) if chooses and LINES in course.asked else ()
-    return "\n".join((*_Html(asks).document(asked), *drawn)) + "\n"
+    return "\n".join((*_Html(page.language, asks).body(page.sections), *drawn)) + "\n"
 
 
 def _map(solution: Solution, chooses: Chooses) -> Iterator[str]:
@@ -158,14 +156,8 @@ def _cell(html: str) -> str:
 class _Html(DocumentWriter[str]):
     """Yields headings, lists and tables."""
 
-    def __init__(self, asks: Asks = lambda grid: "") -> None:
-        self.asks = asks
-
-    def document(self, document: parts.Document) -> Iterator[str]:
-        """Omit the title and the notes."""
-        self.words = catalogue(document.language)
-        for part in document.parts:
-            yield from self.write(part)
+    def __init__(self, language: str, asks: Asks = lambda grid: "") -> None:
+        self.words, self.asks = catalogue(language), asks
 
     def field(self, field: parts.Field) -> Iterator[str]:
         """Omit the line for a name: the system knows the student."""

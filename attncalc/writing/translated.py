@@ -57,7 +57,7 @@ def _part(part: parts.Part, words: Catalogue) -> parts.Part:
         if name in _FIELDS and isinstance(value, tuple | str)
     }
     if isinstance(part, parts.Connections):
-        changed["heads"] = tuple((head, _Told(told, words)) for head, told in part.heads)
+        changed["heads"] = tuple((head, _told(told, words)) for head, told in part.heads)
         changed["attended"] = part.attended and _attended(part.attended, words)
     if isinstance(part, parts.Field) and part.text and _CODE.search(part.text):
         changed["text"] = _CODE.sub(lambda found: words.say(found[0]), part.text)
@@ -83,11 +83,8 @@ def _meanings(entries: Any, words: Catalogue) -> Any:
     return tuple((sign, words.say(means)) for sign, means in entries)
 
 
-class _Told(parts.LazySentences):
-    """Sentences that are translated when read."""
-
-    def __init__(self, told: Any, words: Catalogue) -> None:
-        super().__init__(len(told), lambda place: words.say(told[place]))
+def _told(told: Any, words: Catalogue) -> parts.LazySentences:
+    return parts.LazySentences(len(told), lambda place: words.say(told[place]))
 
 
 def _attended(attended: Any, words: Catalogue) -> Any:
