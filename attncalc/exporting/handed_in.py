@@ -52,7 +52,8 @@ def results(source: Path, submission: Path) -> str:
             answer = handed_in(submission, key)
         results = of_marking(mark(key, answer, course.rules), course)
     except AttncalcError as error:
-        results = of_none(_without_folder(say(str(error)), submission), course, say)
+        why = say(str(error)).replace(f"{submission}{os.sep}", "")
+        results = of_none(why.replace(str(submission), "what was handed in"), course, say)
     return in_json(results, indent=2) + "\n"
 
 
@@ -197,7 +198,3 @@ def _home_of_steps(files: list[Path]) -> Path | None:
         if path.suffix.lower() in SHEETS and name_of_key(path.stem) is not None
     }
     return homes.pop() if len(homes) == 1 else None
-
-
-def _without_folder(message: str, folder: Path) -> str:
-    return message.replace(f"{folder}{os.sep}", "").replace(str(folder), "what was handed in")

@@ -86,7 +86,6 @@ def plain(xml: str) -> str:
 
 
 def _gaps(key: Key, grid: Grid) -> str:
-    """Return a gap for each entry."""
     heads = accepted_alone(key, grid.name)
     rows = heads[grid.head - 1] if grid.head else heads
     return table(grid.rows, grid.columns, [[_gap(each) for each in row] for row in rows])

@@ -241,7 +241,7 @@ def _drop_down(solution: Solution, course: Course, line: Line, at: int) -> dict[
 
 def _matrix(solution: Solution, course: Course, grid: Grid, at: int) -> dict[str, Any]:
     """Return the gap of a matrix: its size and its points."""
-    heads = {False: 1, True: solution.shape_of(grid.name)[0]}[bool(grid.head)]
+    heads = solution.shape_of(grid.name)[0] if grid.head else 1
     return {
         "type": "matrix",
         "customName": _named(solution, grid),

@@ -110,12 +110,10 @@ def _lines(key: Key, course: Course) -> dict[Line, set[int]]:
 
 
 def _name(line: Line) -> str:
-    """Return the name of the input of a line."""
     return f"map{line.head or ''}o{line.output + 1}{'s' if line.is_dashed else 'm'}"
 
 
 def _tree_name(line: Line) -> str:
-    """Return the name of the tree of both lines of an output."""
     return f"prt{_name(line)[:-1]}"
 
 

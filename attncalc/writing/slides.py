@@ -216,7 +216,6 @@ def _matrices(slide: Slide) -> Html:
 
 
 def _matrix(slide: Slide, grid: Grid, is_result: bool) -> tuple[Html, float, float]:
-    """Return a matrix, its width and its height."""
     columns, rows = grid.column_places, grid.row_places
     cells = grid.cells()
     texts = [["…" if cell is None else _text(cell) for cell in row] for row in cells]

@@ -93,7 +93,6 @@ def _section(marking: Marking, marks: StepMarks, said: Said, *, full: bool) -> p
 
 
 def _grid(marking: Marking, marks: StepMarks, head: tuple[int, ...], *, full: bool) -> parts.Grid:
-    """Return the entries as written, each with its mark."""
     names = labels_of(marking, marks)
 
     def cell(i: int, j: int) -> parts.Cell:
@@ -105,7 +104,6 @@ def _grid(marking: Marking, marks: StepMarks, head: tuple[int, ...], *, full: bo
 
 
 def _signs(marking: Marking) -> tuple[tuple[str, str], ...]:
-    """Return the used signs, with their meanings."""
     return tuple(
         (mark.sign, mark.means)
         for status, mark in MARKS.items()
