@@ -21,7 +21,6 @@ from attncalc.reading.answers.prose import (
     asks_for_work,
     could_be_entry,
     is_constant,
-    is_of_powers,
     is_page,
     is_size,
     is_telephone,
@@ -238,7 +237,7 @@ class _Collector(Keeper):
                     known[key] = bool(self.copies.name_of(each)) or self.copies.holds(each)
             others = [each for each in block.factors if not known[_key(each.rows)]]
             role = role_of_words(block.text) if others else "a product of what is known"
-            if role and not (role == PROSE and self._are_vectors(others)):
+            if role:
                 self.note(block, "", role)
             else:
                 self.leave(block, IN_SENTENCE)
@@ -258,12 +257,6 @@ class _Collector(Keeper):
             else:
                 self.leave(block, IN_SENTENCE)
 
-    def _are_vectors(self, grids: list[Grid]) -> bool:
-        """Return whether brackets among words may contain rows of a step, and not sizes."""
-        rows = [row for each in grids for row in each.rows]
-        widths = {key.shape[-1] for key in self.expected.steps.values()}
-        return len(rows) > 1 and {len(row) for row in rows} <= widths
-
     def _valued(self, block: Block, name: Name) -> None:
         """Read an entry given as a calculation."""
         self.keep_part(block, name, [[block.work[-1]]], "its calculation, which is evaluated")
@@ -280,7 +273,7 @@ class _Collector(Keeper):
             self.leave(block, "there are numbers before its name, too", could_be=True)
         if self._by_own_name(block, grid) or self._by_going_on(block, grid):
             return
-        if block.names and (not block.is_table or is_of_powers(block.names)):
+        if block.names and not block.is_table:
             self._not_known(block, grid)
         elif not self._by_label(block, grid):
             self._without_name(block, grid)
