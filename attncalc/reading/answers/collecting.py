@@ -237,7 +237,7 @@ class _Collector(Keeper):
                     known[key] = bool(self.copies.name_of(each)) or self.copies.holds(each)
             others = [each for each in block.factors if not known[_key(each.rows)]]
             role = role_of_words(block.text) if others else "a product of what is known"
-            if role:
+            if role and not (role == PROSE and self._are_vectors(others)):
                 self.note(block, "", role)
             else:
                 self.leave(block, IN_SENTENCE)
@@ -256,6 +256,12 @@ class _Collector(Keeper):
                 self.note(block, "", PROSE)
             else:
                 self.leave(block, IN_SENTENCE)
+
+    def _are_vectors(self, grids: list[Grid]) -> bool:
+        """Return whether brackets among words may contain rows of a step, and not sizes."""
+        rows = [row for each in grids for row in each.rows]
+        widths = {key.shape[-1] for key in self.expected.steps.values()}
+        return len(rows) > 1 and {len(row) for row in rows} <= widths
 
     def _valued(self, block: Block, name: Name) -> None:
         """Read an entry given as a calculation."""
