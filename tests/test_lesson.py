@@ -748,3 +748,5 @@ def test_numbers_of_another_layer_or_of_other_scores_are_no_errors() -> None:
         "$Q^{(2)} = H W_Q^{(2)} = [[1.2546, 0.0000], [1.5061, 0.3374], [1.5026, 0.1413]]$\n"
     )
     assert not _findings(given).of("wrong")
+    (found,) = _findings(given.replace("[0, 2], [1, 3]", "[0, 2], [1, 4]")).of("wrong")
+    assert (found.what, found.found, found.right) == ("Q[1,3,2]", "4", "3")
