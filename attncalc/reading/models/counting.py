@@ -18,12 +18,14 @@ _WIDTHS = {"qwen3": 128, "gemma2": 256}
 """The width of a head, if the config has none; that of others follows from the heads."""
 _STEPS_OF_EXPERTS = ("interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_interval")
 """The keys of the number of layers from one with experts to the next."""
+_FIRSTS = ("first_k_dense_replace", "moe_layer_start_index", "num_dense_layers")
+"""The keys of the number of the first layer with experts."""
 _LISTS_OF_EXPERTS = ("mlp_layer_types", "moe_layers", "mlp_only_layers")
 """The keys of the kind of each layer, of the layers with experts, and of those without."""
 _NORMS = {"around": 4, "pre-second": 1}
 """The number of normalizations of a layer by its place; 2 for others, 3 with cross-attention."""
 _SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
-"""The width of a shared expert, of which the first has a share of its own for each token."""
+"""The width of a shared expert."""
 _INNER = ("intermediate_size_mlp", "intermediate_size", "d_ff", "n_inner", "ffn_dim",
           "ffn_hidden_size", "hidden_dim")  # fmt: skip
 _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
@@ -182,7 +184,7 @@ class _Counting:
 
     def _end(self, family: Family) -> None:
         """Add what follows the layers of a side, before a head."""
-        self._vectors(*family.present(self.config, family.ends))
+        self._vectors(*(n for n, at in family.present(self.config, family.ends).items() if at))
         if self.is_narrow:
             self._project("out", self.d, self.e)
 
@@ -208,7 +210,7 @@ class _Counting:
             self._add("parameters", name, self._size("type_vocab_size"), self.e)
         elif name == "more_tokens":
             self._add("parameters", name, self._more(family), self.d)
-        elif name != "b_E":
+        elif name != "b_E" and family.begins[name]:
             self._vectors(name, width=self.e)
 
     def _more(self, family: Family) -> int:
@@ -238,8 +240,7 @@ class _Counting:
         if kinds is not None or routed is not None:
             return layer in (routed or ()) or (kinds or [])[layer : layer + 1] == ["sparse"]
         every = next(filter(self.config.says, _STEPS_OF_EXPERTS), _STEPS_OF_EXPERTS[0])
-        first = self.config.whole("first_k_dense_replace", None)
-        first = self.config.whole("moe_layer_start_index", 0) if first is None else first
+        first = self.config.whole(next(filter(self.config.says, _FIRSTS), _FIRSTS[0]), 0)
         last = self.config.number("moe_layer_end_index", -1)
         is_turn = (layer + 1) % self.config.count(every, 1) == 0
         is_between = first <= layer and (last < 0 or layer <= last)
@@ -362,7 +363,7 @@ class _Counting:
         if shared or key:
             inner = self._size(key) if key else inner * shared
             self._feed_forward("shared.", inner, biases, is_gated=is_gated)
-        if key == _SHARED[0]:
+        if "W_sgate" in fields:
             self._project("shared.gate", self.d, 1)
 
     def _inner(self, family: Family) -> int:
