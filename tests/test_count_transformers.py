@@ -54,10 +54,11 @@ _LATENT = {
     "moe_intermediate_size": 7, "n_routed_experts": 8, "num_experts_per_tok": 2,
     "n_shared_experts": 2, "first_k_dense_replace": 1, "n_group": 2, "topk_group": 1,
 }  # fmt: skip
-_MIXED = {
-    **_ROTARY, **_EXPERTS, "num_experts": 4, "head_dim": 4, "shared_expert_intermediate_size": 9,
-    "mlp_only_layers": [0], "eos_token_id": 1, "bos_token_id": 2,
+_ROUTED = {
+    **_ROTARY, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 7,
+    "head_dim": 4, "eos_token_id": 1, "bos_token_id": 2,
 }  # fmt: skip
+_MIXED = {**_ROUTED, "shared_expert_intermediate_size": 9, "mlp_only_layers": [0]}
 _LLAMA4 = {
     "head_dim": 4, "num_local_experts": 2, "num_experts_per_tok": 2, "intermediate_size_mlp": 20,
     "interleave_moe_layer_step": 2,
@@ -209,11 +210,14 @@ CASES = [
     ("DeepseekV2ForCausalLM", _LATENT), ("DeepseekV2Model", {**_LATENT, "mlp_bias": True}),
     ("ApertusForCausalLM", _ROTARY), ("BitNetForCausalLM", _ROTARY),
     ("NanoChatForCausalLM", _ROTARY), ("DiffLlamaForCausalLM", _ROTARY),
-    ("FlintForCausalLM", _MIXED), ("HYV3ForCausalLM", _MIXED), ("AfmoeForCausalLM", _MIXED),
-    ("PhimoeForCausalLM", {**_ROTARY, **_EXPERTS}),
+    ("FlintForCausalLM", _MIXED),
+    ("HYV3ForCausalLM", _ROUTED), ("AfmoeForCausalLM", _ROUTED),
+    ("PhimoeForCausalLM", {**_ROTARY, "num_local_experts": 4}),
     ("AriaTextForCausalLM", {**_ROTARY, "moe_num_experts": 4, "moe_topk": 2, "head_dim": 4}),
     ("GraniteSWAForCausalLM", _ROTARY),
-    ("GraniteMoeSWAForCausalLM", {**_ROTARY, **_EXPERTS, "shared_intermediate_size": 9}),
+    ("GraniteMoeSWAForCausalLM", {
+        **_ROTARY, "num_local_experts": 4, "num_experts_per_tok": 2, "shared_intermediate_size": 9,
+    }),
     ("MiniCPM3ForCausalLM", _LATENT), ("EuroBertForMaskedLM", _ROTARY),
     ("EuroBertForSequenceClassification", {**_ROTARY, "classifier_pooling": "mean"}),
     ("XGLMForCausalLM", {

@@ -777,7 +777,11 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "tie_word_embeddings": False,
         },
     ),
-    "M2M-100": ("M2M100Config", "M2M100ForConditionalGeneration", BART | {"scale_embedding": True, "pad_token_id": 4}),
+    "M2M-100": (
+        "M2M100Config",
+        "M2M100ForConditionalGeneration",
+        BART | {"scale_embedding": True, "pad_token_id": 4},
+    ),
     "UMT5": ("UMT5Config", "UMT5ForConditionalGeneration", T5),
     "mT5": ("MT5Config", "MT5ForConditionalGeneration", T5 | {"tie_word_embeddings": False}),
 }

@@ -1496,7 +1496,7 @@ FAMILIES = (
         "Jina v3",
         "jina_embeddings_v3",
         begins=_TYPES | _at(_NORM, E="emb_ln"),
-        outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS, "V3Model": _OF_POOLER},
+        outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS},
     ),
     _like(
         _ROTARY_BERT,
@@ -1512,7 +1512,6 @@ FAMILIES = (
             "ForMaskedLM": _masked("lm_head.", "dense", "norm", "decoder", activation="gelu"),
             "ForSequenceClassification": _hidden_classes("{}pooler.dense"),
             **_OF_TOKENS,
-            "GteModel": _OF_POOLER,
         },
     ),
     _like_llama(
@@ -1522,7 +1521,9 @@ FAMILIES = (
         causal=None,
         biases=_BIASED,
         outputs={
-            "ForMaskedLM": replace(_OF_BIASED_WORDS, gives=MASKED, reads="all"),
+            "ForMaskedLM": replace(
+                _OF_BIASED_WORDS, gives=MASKED, reads="all", optional={"b_out": "mlp_bias"}
+            ),
             "ForTokenClassification": _classes("classifier", "all"),
             "ForSequenceClassification": Head(
                 _at(pre="dense", out="classifier"),
@@ -1584,7 +1585,9 @@ FAMILIES = (
     ),
     _like_t5("T5", "t5", _t5_shrinks),
     _like_t5("mT5", "mt5"),
-    _like_t5("UMT5", "umt5", _t5_shrinks, shared={}),
+    _like_t5(
+        "UMT5", "umt5", _t5_shrinks, shared={}, own={"relative_attention_bias.weight": "rel_bias"}
+    ),
     _WAV2VEC,
     _like(
         _WAV2VEC,
