@@ -14,6 +14,7 @@ from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 
 _ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu"}
+_LEARNED = "the last token of X2 is the learned key and value (add_bias_kv)"
 MODULES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer")
 
 
@@ -62,19 +63,16 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
         return plain_problem(module, _tokens(X, X2, X3), conventions)
     attention = module if kind == MODULES[0] else module.self_attn
     said: dict[str, Any] = {"heads": int(attention.num_heads)}
-    if attention.bias_k is not None and kind != MODULES[0]:
-        raise InputError("add_bias_kv is supported for a MultiheadAttention alone, not in a layer")
     if kind != MODULES[0]:
         said |= _settings(module, is_decoder=kind == MODULES[2])
     arrays = {name: as_array(each) for name, each in module.state_dict().items()}
     if kind == MODULES[2] and X2 is None:
         raise InputError("a decoder layer also reads X2, the outputs of its encoder")
     arrays |= _tokens(X, X2, X3, batch_first=attention.batch_first)
-    if attention.bias_k is not None:
-        arrays = _with_learned_key(arrays)
-        said["remarks"] = ("the last token of X2 is the learned key and value (add_bias_kv)",)
     if attention.add_zero_attn:  # a key and a value of zeros: only e⁰ in each sum
         arrays[f"{'self.' if kind == MODULES[2] else ''}sinks"] = np.zeros(attention.num_heads)
+    if "bias_k" in arrays:
+        arrays, said["remarks"] = _with_learned_key(arrays), (_LEARNED,)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "module.npz"
         np.savez(place, allow_pickle=False, **arrays)
@@ -139,6 +137,8 @@ def unwrapped(model: Any) -> Any:
 
 
 def _settings(module: Any, *, is_decoder: bool) -> dict[str, Any]:
+    if module.self_attn.bias_k is not None:
+        raise InputError("add_bias_kv is supported for a MultiheadAttention alone, not in a layer")
     activation = getattr(module.activation, "__name__", type(module.activation).__name__).lower()
     if activation not in _ACTIVATIONS:
         known = ", ".join(_ACTIVATIONS)

@@ -414,7 +414,8 @@ class _Counting:
         count, kv, width = heads
         for name, outs, rows in (("Q", count, queries), ("K", kv, 0), ("V", kv, 0)):
             self._project(own + name, self.d, outs * width, rows, bias=name in biases)
-        self._weigh(own, (count, queries or self.n), (width, width), hidden)
+        halves = 1 + ("lambda_q1" in self.family.own.values())  # of values, which heads weigh
+        self._weigh(own, (count, queries or self.n), (width, halves * width), hidden)
         self._project(f"{own}O", count * width, self.d, queries, bias="O" in biases)
         if cached:
             self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)
