@@ -489,7 +489,7 @@ def test_an_unknown_family_has_its_missing_fields_named(attncalc: Command, model
     assert '  "transformer.h.0.attn.c_attn.weight", 8 × 24: W_Q, W_K, W_V (2 such' in run.err
     assert '  "transformer.h.0.ln_1.weight", 8: gamma_1 (2 such tensors)\n' in run.err
     assert '"transformer.h.…", 2 layers:\n' in run.err
-    assert "fit:\n  GPT-2: all are read; whether the numbers would be the same is unk" in run.err
+    assert "fit:\n  GPT-2, GPT-BigCode, GPT-Neo: all are read; whether the numbers" in run.err
 
 
 @pytest.mark.parametrize("name", ["model.pt", "none"])
