@@ -11,19 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from attncalc.base.errors import InputError
-from attncalc.reading.models.equations import (
-    attention_pooled,
-    by_xielu,
-    clipped,
-    differential,
-    disentangled,
-    gated,
-    normed_after_rope,
-    normed_within,
-    sparsely_mixed,
-    tuned_if_long,
-    tuned_or_chunked,
-)
+from attncalc.reading.models import equations
 from attncalc.reading.models.family import (
     ACTIVATIONS,
     CLASSES,
@@ -67,6 +55,11 @@ _linear = partial(fields_by_end, kinds=LINEAR)
 _normed = partial(fields_by_end, kinds={"weight": "gamma", "bias": "beta"})
 
 
+def _around(*places: str) -> dict[str, str]:
+    """Return the names of the second to the fourth normalization of a layer."""
+    return _normed(dict(zip("234", places, strict=True)))
+
+
 def _at(kinds: tuple[str, str] = ("W", "b"), **places: str) -> dict[str, str]:
     """Return the tensors of projections or normalizations, by the ends of fields."""
     pairs = list(zip(kinds, ("weight", "bias"), strict=True))
@@ -95,6 +88,7 @@ def _like(base: Family, title: str, types: str, **own: Any) -> Family:
     return replace(base, title=title, types=(*types.split(),), settings=settings, **own)
 
 
+_BY_LAYER = {"normalization": "layer", "eps": a_number("layer_norm_eps")}
 _HIDDEN_ACT = an_activation("hidden_act")
 _POST = Family(
     "", (), settings={"block": "encoder", "norm": "post", "normalization": "layer", **_said()}
@@ -551,7 +545,7 @@ _OF_POOLED_PATCHES = Head(
     },
     POOLED,
     "all",
-    {"equations": attention_pooled},
+    {"equations": equations.attention_pooled},
     optional={"W_probe": "vision_use_head"},
 )
 _DINO = _like(
@@ -687,18 +681,14 @@ _like_cohere = partial(
     _like_llama(
         "",
         "",
-        normalization="layer",
-        eps=a_number("layer_norm_eps"),
+        **_BY_LAYER,
         rope_pairing="interleaved",
         parallel="shared",
         outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logit_scale", 0.0625))},
         own_gains="each",
     ),
 )
-_OF_OUTPUTS = {
-    "post_attention_layernorm.weight": "gamma_1",
-    "post_feedforward_layernorm.weight": "gamma_2",
-}
+_OF_OUTPUTS = _normed({"1": "post_attention_layernorm", "2": "post_feedforward_layernorm"})
 _OLMO_2 = _like_llama(
     "OLMo 2", "olmo2", norm="output", qk_norm="rms-all", own=_OF_OUTPUTS, own_gains="each"
 )
@@ -848,7 +838,7 @@ _OF_BASES = {
 _HUNYUAN = _like_llama(
     "HunYuan",
     "hunyuan_v1_dense",
-    equations=normed_after_rope("gain_"),
+    equations=equations.normed_after_rope("gain_"),
     own={"query_layernorm.weight": "gain_Q", "key_layernorm.weight": "gain_K"},
 )
 _QWEN3_MOE = _like_llama(
@@ -872,9 +862,8 @@ _PHI = _like_llama(
     "Phi",
     "phi",
     biases="QKVO123",
-    normalization="layer",
+    **_BY_LAYER,
     parallel="shared",
-    eps=a_number("layer_norm_eps"),
     rope_dims=a_share(0.5),
     qk_norm=if_so("qk_layernorm", "layer"),
     outputs={**_LLAMA_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
@@ -927,7 +916,7 @@ _DEBERTA_V3 = _like(
     "DeBERTa-v3",
     "deberta-v2",
     widens="embeddings.embed_proj",
-    equations=disentangled,
+    equations=equations.disentangled,
     optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
     usual={"type_vocab_size": 0},
     own={
@@ -1016,6 +1005,23 @@ _OPT = _like(
     },
     asks={"layer_norm_elementwise_affine": (True,), "_remove_final_layer_norm": (False,)},
 )
+_BIOGPT = _like(
+    _OPT,
+    "BioGPT",
+    "biogpt",
+    biases="QKVO12",
+    layers=("layers.{}.",),
+    activation=_HIDDEN_ACT,
+    factor=if_so("scale_embedding", root_of_width("hidden_size"), 1.0, default=True),
+    norm="pre",
+    optional={},
+    widens="",
+    tokens="embed_tokens.weight",
+    begins={"P": "embed_positions.weight"},
+    ends=_at(_NORM, out="layer_norm"),
+    outputs={"ForCausalLM": Head({"W_out": "output_projection.weight"}, is_tied=True)},
+    asks={},
+)
 _ROBERTA = _like(
     _BERT,
     "RoBERTa",
@@ -1053,7 +1059,9 @@ FAMILIES = (
     ),
     _LLAMA,
     _like_llama("Mistral", "mistral ministral", biases="", window=a_window),
-    _like_llama("Ministral 3", "ministral3", biases="", window=a_window, equations=tuned_if_long),
+    _like_llama(
+        "Ministral 3", "ministral3", biases="", window=a_window, equations=equations.tuned_if_long
+    ),
     _like_llama(
         "Qwen2",
         "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text",
@@ -1114,7 +1122,7 @@ FAMILIES = (
         "apertus",
         activation="relu",
         qk_norm="rms",
-        equations=by_xielu,
+        equations=equations.by_xielu,
         own={
             **_normed({"1": "attention_layernorm", "2": "feedforward_layernorm"}),
             "up_proj.weight": "W_1",
@@ -1127,7 +1135,7 @@ FAMILIES = (
     _like_llama(
         "NanoChat",
         "nanochat",
-        equations=normed_after_rope(),
+        equations=equations.normed_after_rope(),
         rope_base=None,
         rope_frequencies=turned_back,
         begins={"gamma_E": ""},
@@ -1139,13 +1147,13 @@ FAMILIES = (
     _like_llama(
         "DiffLlama",
         "diffllama",
-        equations=differential,
+        equations=equations.differential,
         own={f"lambda_{kind}{of}": f"lambda_{kind}{of}" for kind in "qk" for of in "12"},
     ),
     _like_llama(
         "BitNet",
         "bitnet",
-        equations=normed_within,
+        equations=equations.normed_within,
         own={"attn_sub_norm.weight": "gain_C", "ffn_sub_norm.weight": "gain_G"},
         usual={},
     ),
@@ -1154,8 +1162,7 @@ FAMILIES = (
         _ARCEE,
         "Jais 2",
         "jais2",
-        normalization="layer",
-        eps=a_number("layer_norm_eps"),
+        **_BY_LAYER,
         ends=_at(_NORM, out="norm"),
     ),
     _like_llama(
@@ -1173,18 +1180,13 @@ FAMILIES = (
         "hyperclovax",
         norm=if_so("use_post_norm", "around", "pre", default=True),
         outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logits_scaling", 1.0))},
-        own={
-            "post_norm1.weight": "gamma_2",
-            "post_attention_layernorm.weight": "gamma_3",
-            "post_norm2.weight": "gamma_4",
-        },
+        own=_around("post_norm1", "post_attention_layernorm", "post_norm2"),
     ),
     _like_llama(
         "StableLM",
         "stablelm",
         biases=_biased("", use_qkv_bias="QKV"),
-        normalization="layer",
-        eps=a_number("layer_norm_eps"),
+        **_BY_LAYER,
         rope_dims=a_share(0.25),
         parallel=if_so("use_parallel_residual", "shared", "none"),
         qk_norm=if_so("qk_layernorm", "layer"),
@@ -1217,11 +1219,7 @@ FAMILIES = (
         rope_pairing="interleaved",
         norm="around",
         rope_dims=a_share(0.5),
-        own={
-            "post_self_attn_layernorm.weight": "gamma_2",
-            "post_attention_layernorm.weight": "gamma_3",
-            "post_mlp_layernorm.weight": "gamma_4",
-        },
+        own=_around("post_self_attn_layernorm", "post_attention_layernorm", "post_mlp_layernorm"),
     ),
     _like_llama(
         "ERNIE 4.5",
@@ -1231,39 +1229,17 @@ FAMILIES = (
         usual={},
     ),
     _OPT,
+    _BIOGPT,
     _like(
-        _OPT,
-        "BioGPT",
-        "biogpt",
-        biases="QKVO12",
-        layers=("layers.{}.",),
-        activation=_HIDDEN_ACT,
-        factor=if_so("scale_embedding", root_of_width("hidden_size"), 1.0, default=True),
-        norm="pre",
-        optional={},
-        widens="",
-        tokens="embed_tokens.weight",
-        begins={"P": "embed_positions.weight"},
-        ends=_at(_NORM, out="layer_norm"),
-        outputs={"ForCausalLM": Head({"W_out": "output_projection.weight"}, is_tied=True)},
-        asks={},
-    ),
-    _like(
-        _OPT,
+        _BIOGPT,
         "XGLM",
         "xglm",
-        biases="QKVO12",
-        layers=("layers.{}.",),
         count=a_count("num_layers"),
         heads=a_count("attention_heads"),
+        activation=an_activation("activation_function"),
         factor=if_so("scale_embedding", root_of_width("d_model"), default=True),
-        norm="pre",
-        optional={},
-        widens="",
-        tokens="embed_tokens.weight",
         begins={"P": "embed_positions.weights"},
         sinusoids=FAIRSEQ,
-        ends=_at(_NORM, out="layer_norm"),
         outputs={"ForCausalLM": _OF_WORDS},
         asks={"add_cross_attention": (False,)},
     ),
@@ -1603,7 +1579,7 @@ FAMILIES = (
         "olmo",
         normalization="layer",
         eps=_TORCH_EPS,
-        equations=clipped("clip_qkv"),
+        equations=equations.clipped("clip_qkv"),
         ends={"gamma_out": ""},
     ),
     _OLMO_2,
@@ -1665,7 +1641,7 @@ FAMILIES = (
         heads=a_count("n_heads"),
         eps=a_number("layer_norm_epsilon", 1e-5),
         scale=a_number_or_none("attn_config.softmax_scale"),
-        equations=clipped("attn_config.clip_qkv"),
+        equations=equations.clipped("attn_config.clip_qkv"),
         longest="max_seq_len",
         tokens="wte.weight",
         ends={"gamma_out": "norm_f.weight"},
@@ -1679,19 +1655,13 @@ FAMILIES = (
             "attn_config.qk_ln": (False,),
             "attn_config.prefix_lm": (False,),
         },
-        own={
-            "norm_1.weight": "gamma_1",
-            "norm_2.weight": "gamma_2",
-            "ffn.up_proj.weight": "W_1",
-            "ffn.down_proj.weight": "W_2",
-        },
+        own=_normed({"1": "norm_1", "2": "norm_2"}) | _linear({"1": "ffn.up_proj"}),
     ),
     _like_llama(
         "GPT-NeoX",
         "gpt_neox",
         biases=_biased("12", attention_bias="QKVO"),
-        normalization="layer",
-        eps=a_number("layer_norm_eps"),
+        **_BY_LAYER,
         rope_dims=a_share(0.25),
         parallel=if_so("use_parallel_residual", "own", "none", default=True),
         tokens="embed_in.weight",
@@ -1771,8 +1741,7 @@ FAMILIES = (
         tokens="embed_tokens.weight word_embeddings.weight",
         own={
             **DENSE,
-            "query_layernorm.weight": "gamma_Q",
-            "key_layernorm.weight": "gamma_K",
+            **_normed({"Q": "query_layernorm", "K": "key_layernorm"}),
             "gate.expert_bias": "b_choice",
             **_CHOSEN,
         },
@@ -1800,7 +1769,7 @@ FAMILIES = (
         "phimoe",
         **_ROUTED,
         router_norm=False,
-        equations=sparsely_mixed,
+        equations=equations.sparsely_mixed,
         normalization="layer",
         ends=_at(_NORM, out="norm"),
         outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "lm_head_bias"})},
@@ -1818,13 +1787,11 @@ FAMILIES = (
         qk_norm="rms",
         window=a_window,
         positions=where(a_window, "rope", "none"),
-        equations=gated,
+        equations=equations.gated,
         factor=if_so("mup_enabled", root_of_width("hidden_size")),
         own={
             "self_attn.gate_proj.weight": "W_gate",
-            "post_attention_layernorm.weight": "gamma_2",
-            "pre_mlp_layernorm.weight": "gamma_3",
-            "post_mlp_layernorm.weight": "gamma_4",
+            **_around("post_attention_layernorm", "pre_mlp_layernorm", "post_mlp_layernorm"),
             **_CHOSEN,
         },
     ),
@@ -1904,7 +1871,7 @@ FAMILIES = (
         "olmoe",
         **_QWEN_ROUTED,
         qk_norm="rms-all",
-        equations=clipped("clip_qkv", "Q", "K"),
+        equations=equations.clipped("clip_qkv", "Q", "K"),
         own=_EXPERTS,
         own_gains="each",
     ),
@@ -1935,7 +1902,7 @@ FAMILIES = (
         rope_pairing="interleaved",
         positions=where(_has_rope, "rope", "none"),
         qk_norm=where(_has_rope, if_so("use_qk_norm", "rms", default=True)),
-        equations=tuned_or_chunked(_has_rope),
+        equations=equations.tuned_or_chunked(_has_rope),
         outputs={"ForCausalLM": _OF_WORDS},
         own={
             "feed_forward.router.weight": "W_router",
