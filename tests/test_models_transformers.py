@@ -388,7 +388,12 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "PhimoeForCausalLM",
         GROUPED
         | {"num_local_experts": 4}
-        | {"attention_bias": True, "lm_head_bias": True, "router_jitter_noise": 0.4},
+        | {
+            "attention_bias": True,
+            "lm_head_bias": True,
+            "router_jitter_noise": 0.4,
+            "sliding_window": 3,
+        },
     ),
     "AFMoE": (
         "AfmoeConfig",

@@ -380,6 +380,8 @@ _ROTARY_BERT = _like(
     rope_pairing="halves",
     places="",
     asks={},
+    # as in files of GTE, and in memory
+    own=_normed({"1": "attn_ln post_attention_layernorm", "2": "mlp_ln post_mlp_layernorm"}),
 )
 _WITHOUT_NORM = {name: place for name, place in _BERT.begins.items() if not name.endswith("_E")}
 _WITHOUT_TYPES = {name: place for name, place in _BERT.begins.items() if name != "W_type"}
@@ -387,12 +389,9 @@ _WITHOUT_TYPES = {name: place for name, place in _BERT.begins.items() if name !=
 
 def _has_rope(config: Config, layer: int) -> bool:
     """Return whether a layer of SmolLM3 or Llama 4 has rope."""
-    kinds = config.get("no_rope_layers", None)
-    if kinds is None:
+    if config.get("no_rope_layers", None) is None:
         return bool((layer + 1) % config.whole("no_rope_layer_interval", 4))
-    if not isinstance(kinds, list) or layer >= len(kinds) or kinds[layer] not in (0, 1):
-        raise config.wrong("no_rope_layers", kinds, "0 or 1 for each layer")
-    return bool(kinds[layer])
+    return bool(config.of_layer("no_rope_layers", layer, (0, 1)))
 
 
 def _is_local(config: Config, layer: int) -> bool:
@@ -822,12 +821,10 @@ _GRANITE_MOE = _like(
 
 def _own_base(config: Config, layer: int) -> Fraction | None:
     """Return the base of rope of a layer of Granite with windows; None if it is not turned."""
-    bases = config.get("layer_rope_theta", None)
-    if bases is None:
+    if config.get("layer_rope_theta", None) is None:
         return a_base(config, layer)
-    if not isinstance(bases, list) or layer >= len(bases):
-        raise config.wrong("layer_rope_theta", bases, "one for each layer")
-    return a_number("base")(Config(config.place, {"base": bases[layer]}), layer) or None
+    base = config.of_layer("layer_rope_theta", layer)
+    return a_number("base")(Config(config.place, {"base": base}), layer) or None
 
 
 _OF_BASES = {
@@ -1458,7 +1455,7 @@ FAMILIES = (
         "nomic_bert",
         is_gated=True,
         biases="",
-        own=_linear({"3": "fc11", "1": "fc12"}),
+        own={**_linear({"3": "fc11", "1": "fc12"}), **_ROTARY_BERT.own},
         begins=_TYPES | _at(_NORM, E="emb_ln"),
         outputs={
             "ForMaskedLM": _masked(
@@ -1483,7 +1480,7 @@ FAMILIES = (
         layers=("encoder.layer.{}.",),
         begins=_TYPES | _at(_NORM, E="embeddings.LayerNorm"),
         optional={"W_type": "type_vocab_size"},
-        own={"up_gate_proj.weight": "W_31", **_normed({"1": "attn_ln", "2": "mlp_ln"})},
+        own={"up_gate_proj.weight": "W_31", **_ROTARY_BERT.own},
         outputs={
             "ForMaskedLM": _masked("lm_head.", "dense", "norm", "decoder", activation="gelu"),
             "ForSequenceClassification": _hidden_classes("{}pooler.dense"),
@@ -1770,11 +1767,12 @@ FAMILIES = (
         **_ROUTED,
         router_norm=False,
         equations=equations.sparsely_mixed,
+        window=a_window,
         normalization="layer",
         ends=_at(_NORM, out="norm"),
         outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "lm_head_bias"})},
         own=_MIXTRAL,
-        asks={"num_experts_per_tok": (2,), "sliding_window": (None,)},
+        asks={"num_experts_per_tok": (2,)},
         usual={},
     ),
     _like_llama(

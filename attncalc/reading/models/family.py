@@ -316,13 +316,9 @@ an_activation = partial(one_of, ACTIVATIONS)
 
 def a_window(config: Config, layer: int) -> int | None:
     """Read the width of the window of a query, in the layers that have one."""
-    kinds = config.get("layer_types", None)
-    if kinds is not None:
-        if not isinstance(kinds, list) or layer >= len(kinds):
-            raise config.wrong("layer_types", kinds, "one for each layer")
-        if kinds[layer] not in ("full_attention", "sliding_attention"):
-            raise config.wrong("layer_types", kinds[layer], "full_attention or sliding_attention")
-        return config.count("sliding_window") if kinds[layer] == "sliding_attention" else None
+    if config.get("layer_types", None) is not None:
+        kind = config.of_layer("layer_types", layer, ("full_attention", "sliding_attention"))
+        return config.count("sliding_window") if kind == "sliding_attention" else None
     window = config.count_or_none("sliding_window")
     if window is None or not config.is_so("use_sliding_window", True):
         return None
@@ -343,14 +339,8 @@ def a_window_but_in_every(nth: int, key: str = "sliding_window_pattern") -> Said
 
 def a_window_of_local_layers(config: Config, layer: int) -> int | None:
     """Read the window of GPT-Neo, whose layers are global or local."""
-    kinds = config.get("attention_layers", None)
-    if (
-        not isinstance(kinds, list)
-        or layer >= len(kinds)
-        or kinds[layer] not in ("global", "local")
-    ):
-        raise config.wrong("attention_layers", kinds, "global or local for each layer")
-    return int(config.count("window_size")) if kinds[layer] == "local" else None
+    kind = config.of_layer("attention_layers", layer, ("global", "local"))
+    return int(config.count("window_size")) if kind == "local" else None
 
 
 def one_over_root(key: str) -> Said:
