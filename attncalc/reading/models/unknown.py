@@ -138,10 +138,10 @@ def _near(weights: Weights) -> Iterator[str]:
     for family, rest, missing in nearest(weights):
         alike_.setdefault((tuple(rest), tuple(missing)), []).append(family.title)
     yield "Families whose names nearly fit:" if alike_ else "No family here has names like these."
-    for (rest, missing), titles in [*alike_.items()][:MOST_NEAR]:
+    for pair, titles in [*alike_.items()][:MOST_NEAR]:
         said = [
             f"{what} {', '.join(_quoted(names))}"
-            for what, names in (("not read:", rest), ("also needed:", missing))
+            for what, names in zip(("not read:", "also needed:"), pair, strict=True)
             if names
         ]
         usual = "all are read; whether the numbers would be the same is unknown"
