@@ -105,7 +105,7 @@ def _function(name: str) -> Callable[..., None]:
     def run(context: typer.Context, **_: Any) -> None:
         module = import_module(f"attncalc.cli.commands.{command.module}")
         work: Callable[[Mapping[str, Any]], int | None]
-        work = getattr(module, command.function or command.module)
+        work = getattr(module, command.function)
         raise typer.Exit(work({**context.params, "command": name}) or 0)
 
     def show_all(wanted: bool) -> None:

@@ -8,7 +8,7 @@ from attncalc.base.types import Place
 from attncalc.cli.commands.beforehand import say_of_page, sizes_of
 from attncalc.cli.commands.pages import Form, form_from, output_of
 from attncalc.cli.commands.problem import problem_from
-from attncalc.cli.progress import reporting
+from attncalc.cli.streams import reporting
 from attncalc.cli.targets import deliver
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan

@@ -13,12 +13,11 @@ from attncalc.base.sources import remember
 from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.beforehand import say_of_marking
-from attncalc.cli.commands.marking import rules_from, shown_from, unforeseen, with_known_steps
+from attncalc.cli.commands.marking import reason, rules_from, shown_from, with_known_steps
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import refuse
 from attncalc.cli.commands.screens import tables_of, written
-from attncalc.cli.progress import counted
-from attncalc.cli.streams import note, receive
+from attncalc.cli.streams import counted, note, receive
 from attncalc.cli.targets import (
     STDOUT,
     Output,
@@ -247,19 +246,15 @@ def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) 
         if is_found(place, named):
             refuse_found(Path(place))
         return read_file(place, expected)
-    except AttncalcError as error:
-        if alone and _is_problem(place):
+    except Exception as error:
+        if alone and isinstance(error, AttncalcError) and _is_problem(place):
             raise InputError(
                 f"{place} is a problem, not an answer: the problem comes first, as in attncalc "
                 "check problem.json answer.txt"
             ) from None
         if alone:
             raise
-        return str(error)
-    except Exception as error:
-        if alone:
-            raise
-        return unforeseen(place, error)
+        return reason(place, error)
 
 
 def _is_problem(place: str) -> bool:
@@ -294,7 +289,7 @@ def _marked_one(key: Key, rules: Rules, named: Sequence[str], given: Read) -> Ma
     except Exception as error:
         if alone:
             raise
-        return Marked(place, None, unforeseen(place, error))
+        return Marked(place, None, reason(place, error))
 
 
 def _hint(marked: Sequence[Marked], level: int, shown: Shown) -> str:

@@ -17,8 +17,7 @@ from attncalc.cli.commands import marking
 from attncalc.cli.commands.check_state import State
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.commands.screens import tables_of, written
-from attncalc.cli.progress import counted
-from attncalc.cli.streams import note
+from attncalc.cli.streams import counted, note
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
 from attncalc.grading.credit import possible_of
 from attncalc.grading.key import Key, key_of
@@ -341,11 +340,9 @@ def _attempt(key: Key, place: Path, rules: Rules, hides: bool) -> Marked:
             answer = replace(read_file(str(place), key.expected), place=shown)
         hinted = replace(rules, hints=hints_in(str(place)))
         return Marked(shown, mark(key, answer, hinted))
-    except AttncalcError as error:
-        why = str(error)
     except Exception as error:
-        why = marking.unforeseen(str(place), error)
-    return Marked(shown, None, why.replace(str(place), shown))
+        why = marking.reason(str(place), error)
+        return Marked(shown, None, why.replace(str(place), shown))
 
 
 def _entries(

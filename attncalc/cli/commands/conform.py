@@ -12,7 +12,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
 from attncalc.base.text import in_json
 from attncalc.cli.commands.screens import written
-from attncalc.cli.progress import reporting
+from attncalc.cli.streams import reporting
 from attncalc.cli.targets import Output, Target, check_targets, deliver, output, target_of
 from attncalc.conforming.adapters import BACKENDS as ADAPTERS
 from attncalc.conforming.case import VERSION, Case, suite

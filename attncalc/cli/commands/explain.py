@@ -7,7 +7,7 @@ from attncalc.cli.commands.equations import equations_of
 from attncalc.cli.commands.pages import form_from, output_of
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
-from attncalc.cli.progress import reporting
+from attncalc.cli.streams import reporting
 from attncalc.cli.targets import deliver
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import solve

@@ -12,7 +12,7 @@ from attncalc.base.text import amount
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands import marking
 from attncalc.cli.commands.refusals import refuse_of_a_set
-from attncalc.cli.progress import counted
+from attncalc.cli.streams import counted
 from attncalc.cli.targets import Output, Target, check_targets, deliver
 from attncalc.exporting import gradescope, moodle, numbas, prairielearn, stack
 from attncalc.exporting.rules import course_of

@@ -10,7 +10,7 @@ from attncalc.cli.commands.models import NEEDED, given_from
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.commands.studies import show, wanted_from
 from attncalc.cli.flags.table import GENERATING
-from attncalc.cli.progress import reporting
+from attncalc.cli.streams import reporting
 from attncalc.problem.fields import read_setting
 from attncalc.reading.models.tokens import read_ids
 from attncalc.studies.generate import USUAL, Settings, Source, room

@@ -16,7 +16,7 @@ from attncalc.cli.commands.models import check_one_input, ignored_from, opened_f
 from attncalc.cli.commands.pages import form_from
 from attncalc.cli.commands.refusals import as_flags, refuse
 from attncalc.cli.commands.studies import show, wanted_from
-from attncalc.cli.progress import reporting
+from attncalc.cli.streams import reporting
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.equations.operations.normalising import Softmax
 from attncalc.problem.fields import read_setting

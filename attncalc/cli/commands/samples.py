@@ -11,16 +11,7 @@ from typing import Any
 from attncalc.base.errors import InputError, OutputError
 from attncalc.base.sources import remember
 from attncalc.cli.targets import STDOUT, Output, Target, deliver, output, target_of
-from attncalc.problem.samples import (
-    ALL,
-    ANSWERS,
-    COMMANDS,
-    GROUPS,
-    KERNELS,
-    MODELS,
-    Sample,
-    sample,
-)
+from attncalc.problem.samples import ALL, ANSWERS, COMMANDS, GROUPS, KERNELS, MODELS, Sample, sample
 from attncalc.writing.files import descriptor_of
 
 NARROWEST = 20
