@@ -678,8 +678,7 @@ class _Judge:
         texts = [written.text(place) for place in np.ndindex(written.shape)]
         counts = [len(each.replace(",", ".").partition(".")[2]) for each in texts]
         shown = [np.round(v, c) for v, c in zip(expected.flat, counts, strict=True)]
-        same: Matrix = np.reshape(shown, written.shape) == written.values
-        return same
+        return np.asarray(np.reshape(shown, written.shape) == written.values)
 
     def _entry(self, written: WrittenMatrix, place: Place, expected: Matrix) -> dict[str, Any]:
         """Return the place of an entry, its number, and the right one."""
@@ -738,8 +737,7 @@ class _Judge:
         return self.marking.key.slack.near(written.values, self._fine(written), made)
 
     def _fine(self, written: WrittenMatrix) -> Matrix:
-        fine: Matrix = np.maximum(written.decimals, self.marking.key.problem.decimals)
-        return fine
+        return np.asarray(np.maximum(written.decimals, self.marking.key.problem.decimals))
 
     def _otherwise(self, step: Step) -> Iterator[tuple[str, Range]]:
         """Yield the ranges of a step with earlier mistakes corrected, and by other conventions."""

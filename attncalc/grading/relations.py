@@ -402,8 +402,7 @@ def _norm(x: Interval) -> Interval:
 def _agrees(each: Shown, made: Interval) -> Matrix:
     """Return which entries are possible."""
     low, high = made.low - each.half - SLACK, made.high + each.half + SLACK
-    possible: Matrix = (each.values >= low) & (each.values <= high)
-    return possible
+    return np.asarray((each.values >= low) & (each.values <= high))
 
 
 def _bits(each: Shown, made: Interval, agrees: Matrix) -> float:

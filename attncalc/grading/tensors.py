@@ -409,8 +409,7 @@ def _root_mean_square(values: Matrix) -> float:
 def _marks(values: Matrix) -> Matrix:
     """Return a number for each column, by which columns with the same numbers are recognized."""
     rows = values.reshape(-1, values.shape[-1])
-    marks: Matrix = np.cos(np.arange(len(rows))) @ rows
-    return marks
+    return np.asarray(np.cos(np.arange(len(rows))) @ rows)
 
 
 def _size(right: Matrix, key: Key) -> tuple[float, float]:

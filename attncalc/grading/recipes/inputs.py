@@ -229,11 +229,11 @@ def of_normalised(step: Step, operation: Normalise, steps: Steps) -> Iterator[Wr
     sum_ = steps.get(tokens)
     for other in sum_.inputs if sum_ and isinstance(sum_.operation, Add) else ():
         says = f"{other} is normalized, and not {tokens}"
-        yield f"norm-of-other:{other}", says, partial(_of_other, step, operation, other)
 
+        def of_other(read: Read, other: str = other) -> Range:
+            return _normalised(step, operation, read(other), read)
 
-def _of_other(step: Step, operation: Normalise, other: str, read: Read) -> Range:
-    return _normalised(step, operation, read(other), read)
+        yield f"norm-of-other:{other}", says, of_other
 
 
 def _normalised(step: Step, operation: Normalise, values: Range, read: Read) -> Range:
@@ -277,11 +277,12 @@ def of_gradient(step: Step, steps: Steps) -> Iterator[Wrong]:
 
 
 def _like(name: str, steps: Steps) -> Iterator[str]:
-    """Yield the other gradients that may be confused with one: dK for dQ."""
-    start, _, own = name.rpartition("d")
+    """Yield the other steps that may be confused with one: K for Q, dK for dQ."""
+    own = own_name(name).removeprefix("d")
+    start = name.removesuffix(own)
     for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
-        if other != own and f"{start}d{other}" in steps:
-            yield f"{start}d{other}"
+        if other != own and start + other in steps:
+            yield start + other
 
 
 def _of_mask(step: Step, steps: Steps) -> Iterator[Wrong]:
@@ -308,12 +309,9 @@ def _of_mask(step: Step, steps: Steps) -> Iterator[Wrong]:
 
 def _of_factors(step: Step, steps: Steps) -> Iterator[Wrong]:
     gradient, right = step.inputs
-    start, own = right[: -len(own_name(right))], own_name(right)
-    for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
-        if other != own and start + other in steps:
-            says = f"{start}{other} is used in place of {right}"
-            made = partial(with_others, step, {right: start + other})
-            yield f"factor-swapped:{start}{other}", says, made
+    for other in _like(right, steps):
+        says = f"{other} is used in place of {right}"
+        yield f"factor-swapped:{other}", says, partial(with_others, step, {right: other})
     if role_of(gradient) == "arriving":
         says = f"every entry of {gradient} is taken as 1"
 

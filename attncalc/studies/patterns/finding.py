@@ -310,7 +310,7 @@ def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
         "change": _bound(change.max()),
         "output": int(np.unravel_index(int(change.argmax()), change.shape)[-2]) + 1,
         # the outputs of a network are different
-        **({} if attended.is_alone else {"of": attended.outputs.name}),
+        **({} if solution.problem.is_alone else {"of": attended.outputs.name}),
     }
     yield attended.pattern("rounded-away", name, values)
 

@@ -55,11 +55,6 @@ class SolvedAttention:
         return self.solution.heads_of(self.weights)
 
     @property
-    def is_alone(self) -> bool:
-        """Whether it is the entire problem."""
-        return self.solution.problem.is_alone
-
-    @property
     def where(self) -> str:
         """Its place among several, such as "cross", "1.self" and "layer 2"; "" for the only one."""
         return self.solution.problem.where(self.weights.name)
@@ -89,7 +84,7 @@ class SolvedAttention:
 
     def otherwise(self, **fields: Any) -> tuple[Matrix, ...] | None:
         """Return the weights of each head with other fields; None if they exceed floats."""
-        if not self.is_alone:
+        if not self.solution.problem.is_alone:
             return _weights_otherwise(self.solution, self.weights, fields)
         try:
             problem = replace(self.solution.problem, asked=None, **fields)

@@ -7,8 +7,7 @@ import numpy as np
 from attncalc.base.text import in_json
 from attncalc.grading.compare import deviation
 from attncalc.grading.credit import points_of, score
-from attncalc.grading.flags import flags
-from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.marks import Marking, StepMarks, flags
 from attncalc.grading.rules import STATUSES
 from attncalc.writing.document import Extent
 from attncalc.writing.verdict import expected_text, found_text, verdict
