@@ -495,7 +495,6 @@ class Opened:
         return {{"X": "X1", "P": "P1"}.get(name, name): each for name, each in own.items()}
 
     def _read(self) -> Fields:
-        """Return the input of the first layer."""
         name = self._said[self._what]
         if self._what == "image":
             return self._first.begin_image(_array("image", self._given.image), name)
@@ -562,7 +561,6 @@ def _row_of(mask: Matrix) -> Matrix | None:
 
 
 def _array(name: str, given: Any) -> Matrix:
-    """Return a given array, or the array in a file."""
     if isinstance(given, str | Path):
         return read_npy_matrix(name, read_bytes(Path(given)), Faults(str(given)))
     return as_array(given)

@@ -288,7 +288,6 @@ def _causal(recorded: Recorded) -> dict[str, Any]:
 
 
 def _masks(recorded: Recorded, *, is_decoder: bool) -> dict[str, Any]:
-    """Return the masks that a layer of PyTorch is called with, as conventions."""
     found: dict[str, Any] = {}
     for name, given in recorded.given.items():
         if not hasattr(given, "ndim") or "mask" not in name:

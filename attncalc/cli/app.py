@@ -42,11 +42,9 @@ class _Command(TyperCommand):
             raise
 
     def collect_usage_pieces(self, _: Any) -> list[str]:
-        """Return the usage after the name of the command."""
         return [usage_of(str(self.name))]
 
     def format_help(self, _: Any, formatter: Any) -> None:
-        """Write the short help."""
         from attncalc.cli.flags.helping import help_of  # most runs print no help
 
         formatter.write(help_of(str(self.name)))
@@ -54,7 +52,6 @@ class _Command(TyperCommand):
 
 class _Group(TyperGroup):
     def format_help(self, _: Any, formatter: Any) -> None:
-        """Write the help."""
         from attncalc.cli.flags.helping import help_of_all
 
         formatter.write(help_of_all(HELP, OPTIONS))
@@ -128,7 +125,6 @@ def _function(name: str) -> Callable[..., None]:
 
 
 def _print(text: str, code: int = 0) -> None:
-    """Print, and end."""
     from attncalc.cli.streams import emit
 
     emit(text)

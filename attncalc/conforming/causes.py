@@ -99,7 +99,6 @@ def _in_heads(says: str, heads: Matrix) -> str:
 
 
 def _not_finite(case: Case, got: Matrix, right: Expected) -> Iterator[Cause]:
-    """Yield why results are nan or infinite."""
     bad = ~np.isfinite(got)
     if (bad.any(axis=-1) <= right.empty).all():
         yield Cause("empty-row", "a query without any key gives nan; 0 is expected")

@@ -73,7 +73,6 @@ def _names(case: Case) -> tuple[str, ...]:
 
 
 def _apart(case: Case, matrix: Matrix) -> Matrix:
-    """Return a result with its heads apart: (heads, tokens, width)."""
     if matrix.ndim == 3:
         return matrix
     heads = case.q.shape[1]

@@ -487,7 +487,6 @@ def _checked(
 
 
 def _with_all_heads(written: WrittenMatrix, key: Key, name: str) -> WrittenMatrix:
-    """Return a matrix of the first head with the others left blank."""
     shape = key.shown[name].shape if name in key.shown else ()
     is_first = len(shape) == 3 and written.shape == (1, *shape[1:])
     return written.with_heads(shape[0]) if is_first else written
@@ -561,14 +560,12 @@ class _Judge:
 
     @cached_property
     def own(self) -> Known:
-        """The lesson's own values."""
         marking = self.marking
         walk = DigitsWalk(marking.key, marking.answer, marking.rules, marking.key.slack)
         walk.marks()
         return walk.own
 
     def judged(self, marks: StepMarks) -> list[Finding]:
-        """Return the findings for a step."""
         name, written = marks.step.name, marks.written
         assert written is not None
         if marks.count(Status.WRONG_SHAPE) or written.shape != marks.expected.shape:
@@ -681,7 +678,6 @@ class _Judge:
         return np.asarray(np.reshape(shown, written.shape) == written.values)
 
     def _entry(self, written: WrittenMatrix, place: Place, expected: Matrix) -> dict[str, Any]:
-        """Return the place of an entry, its number, and the right one."""
         key, found = self.marking.key, written.text(place)
         decimals = min(len(found.replace(",", ".").partition(".")[2]), key.problem.decimals)
         shown = tuple(index + 1 for index in key.work.turned(place))

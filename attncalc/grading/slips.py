@@ -77,7 +77,6 @@ class _Entry(NamedTuple):
     decimals: int
 
     def is_near(self, low: float, high: float) -> bool:
-        """Return whether a value in this range may give the written number."""
         right = Range(np.array([low]), np.array([high]))
         written, decimals = np.array([self.written]), np.array([self.decimals])
         return bool(self.slack.near(written, decimals, right)[0])
@@ -121,7 +120,6 @@ def _in_scripts(known: Known, step: Step, place: Place) -> list[float]:
 
 
 def _digits_are_swapped(written: float, right: float, decimals: int) -> bool:
-    """Return whether two digits are exchanged: 0.12 and 0.21, 13.25 and 12.35."""
     here, there = (fixed(abs(each), decimals) for each in (written, right))
     width = max(len(here), len(there))
     here, there = here.zfill(width), there.zfill(width)
@@ -230,7 +228,6 @@ def _of_one_entry(
 
 
 def _decimals_of(matrix: Matrix) -> int:
-    """Return the number of decimals of the entries of a given matrix."""
     fits = (d for d in range(MOST_DECIMALS) if (np.abs(matrix - np.round(matrix, d)) < 1e-12).all())
     return next(fits, MOST_DECIMALS)
 
@@ -249,7 +246,6 @@ class _Compared(NamedTuple):
 
     @property
     def turned(self) -> "_Compared":
-        """The same with columns as rows."""
         values, decimals = (each.swapaxes(-1, -2) for each in (self.values, self.decimals))
         return _Compared(self.slack, values, decimals, transposed(self.right))
 
@@ -259,7 +255,6 @@ class _Compared(NamedTuple):
         return self.slack.near(self.values, self.decimals, self.right)
 
     def heads(self) -> list["_Compared"]:
-        """Return each head separately."""
         if self.values.ndim == 2:
             return [self]
         each = zip(self.values, self.decimals, *self.right, strict=True)
@@ -277,7 +272,6 @@ class _Compared(NamedTuple):
         return found
 
     def is_row(self, number: int, row: int) -> bool:
-        """Return whether a right row is written in place of another."""
         right = Range(self.right.low[row], self.right.high[row])
         return bool(self.slack.near(self.values[number], self.decimals[number], right).all())
 

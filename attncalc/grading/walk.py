@@ -232,7 +232,6 @@ class Walk:
         return np.asarray(np.logical_or.reduce(near))
 
     def _differs(self, step: Step, known: Known, clean: Known, written: WrittenMatrix) -> Matrix:
-        """Return where own mistakes change the right value."""
         if clean is known:
             is_other = written.shape != self.key.shown[step.name].shape
             return np.full(written.shape, is_other)
@@ -243,7 +242,6 @@ class Walk:
         return low | _are_unequal(own.high, right.high)
 
     def _following(self, step: Step) -> Matrix:
-        """Return the right value of each entry that is left out."""
         known = self.own.mended({}) if self.own.misshapen else self.own
         clean = known.mended(self.tainted) if self.tainted else known
         return self._expected(step, known, clean, self.key.shown[step.name].shape)

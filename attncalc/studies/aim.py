@@ -406,7 +406,6 @@ def _clean(matrix: Matrix) -> Matrix:
 
 
 def _exact(matrix: Matrix) -> Matrix:
-    """Return the shown numbers, exactly."""
     return each_entry(lambda number: Fraction(str(number)), _clean(matrix))
 
 

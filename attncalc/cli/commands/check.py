@@ -82,7 +82,6 @@ def check(flags: Mapping[str, Any]) -> int:
 
 
 def _are_dumps(flags: Mapping[str, Any]) -> bool:
-    """Return whether the given problem and the only answer are dumps of programs."""
     file, answers = flags["file"], flags["answers"]
     if flags["dump"] or file in (None, "-") or len(answers) != 1 or answers[0] == "-":
         return False
@@ -217,7 +216,6 @@ def _say_of_others(folder: str, answers: list[Path]) -> None:
 
 
 def _reading(read: Sequence[Answer | str], form: str | None, page: Target) -> Output:
-    """Return the reading of each answer, as text, or as an answer to be corrected."""
     from attncalc.cli.commands.reading import reading_as_json, reading_in_text
 
     as_json = form == "json" or (page.place is not None and page.place.suffix == ".json")
@@ -293,7 +291,6 @@ def _marked_one(key: Key, rules: Rules, named: Sequence[str], given: Read) -> Ma
 
 
 def _hint(marked: Sequence[Marked], level: int, shown: Shown) -> str:
-    """Return a hint on the only answer, and nothing else."""
     marking = marked[0].marking if len(marked) == 1 else None
     if marking is None:
         raise InputError("--hint takes one answer: give one file that can be read")

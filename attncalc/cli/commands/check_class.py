@@ -183,7 +183,6 @@ def _gradebook(
 
 
 def _target_of_overview(out: str | None) -> list[Target]:
-    """Return where the overview is written, if it is asked for."""
     target = target_of("--overview", out)
     if target.place is not None and target.place.suffix not in (".html", ".htm", ".md"):
         raise InputError(f"--overview {out}: end the name in .html or .md")
@@ -219,7 +218,6 @@ def _of(key: Key, rules: Rules) -> Rules:
 
 
 def _remember(given: ClassSet, paired: Sequence[Paired], unpaired: Sequence[Unpaired]) -> None:
-    """Remember the files that other processes read."""
     files = (handed.file for row in given.handed for handed in row)
     for file in (*files, *(each.place for each in paired), *(each.place for each in unpaired)):
         remember(file)

@@ -299,6 +299,5 @@ def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Find
 
 
 def _rows(written: WrittenMatrix) -> list[list[str]]:
-    """Return the entries of a matrix as typed, row by row, head after head."""
     texts = written.values.astype(str) if written.texts is None else written.texts
     return [list(map(str, row)) for row in texts.reshape(-1, written.shape[-1])]

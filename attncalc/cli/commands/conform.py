@@ -102,7 +102,6 @@ def _written(report: Report, form: str, target: Target, *, full: bool) -> str:
 
 
 def _write(flags: Mapping[str, Any], cases: Sequence[Case]) -> None:
-    """Write the cases, with their results and bounds, for kernels in other languages."""
     folder = Path(flags["write"])
     files: dict[Path, bytes | str] = {}
     index = []

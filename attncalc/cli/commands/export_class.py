@@ -70,7 +70,6 @@ def _target(target: Target, system: str, given: ClassSet) -> Target:
 
 
 def _versions(given: ClassSet, way: _Way) -> list[list[Any]]:
-    """Return each student's version of each problem, by problem."""
     things = [
         (handed.file, student.name)
         for problem in range(len(given.problems))

@@ -66,7 +66,6 @@ def new_class(flags: Mapping[str, Any]) -> None:
 
 
 def _titled(name: str, language: str) -> str:
-    """Return the title of a problem without one, in its language."""
     return catalogue(language).say(f"Problem {name}")
 
 

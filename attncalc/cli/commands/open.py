@@ -159,7 +159,6 @@ def _opened(flags: Flags) -> Opened:
 
 
 def _problem(opened: Opened, flags: Flags) -> Problem:
-    """Return the problem of one layer, or of the last with the head."""
     said = _said(flags)
     if flags["layer"] is None and flags["at"] is not None:
         said["read"] = "all"
@@ -170,7 +169,6 @@ def _problem(opened: Opened, flags: Flags) -> Problem:
 
 
 def _said(flags: Flags) -> Fields:
-    """Return the fields that replace those of the model."""
     said: Fields = {name: flags[name] for name in ("title", "decimals") if flags[name] is not None}
     return said | ignored_from(flags)
 

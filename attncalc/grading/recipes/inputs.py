@@ -237,7 +237,6 @@ def of_normalised(step: Step, operation: Normalise, steps: Steps) -> Iterator[Wr
 
 
 def _normalised(step: Step, operation: Normalise, values: Range, read: Read) -> Range:
-    """Return values normalized by their own mean and variance."""
     rest = map(read, step.inputs[2 + operation.is_centred :])
     if not operation.is_centred:
         return operation.over(values, FeatureSquares().over(values), *rest)

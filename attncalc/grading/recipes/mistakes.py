@@ -34,7 +34,6 @@ class _Wrong(NamedTuple):
 
 @cache
 def _mistakes() -> Mapping[str, list[tuple[str, str, str]]]:
-    """Return the code, the right-hand side and the clause of each mistake, by operation."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     names: list[str] = []
     for line in (get_data(__package__, "mistakes.eq") or b"").decode().splitlines():
@@ -136,7 +135,6 @@ def _tokens_of_values(problem: Attention) -> str:
 
 
 def _says(clause: str, words: Mapping[str, str], step: Step, problem: Problem | Attention) -> str:
-    """Return a clause with the names, numbers and products of a step."""
     standing = problem.standing
     words = {
         **words,

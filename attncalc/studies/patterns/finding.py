@@ -79,7 +79,6 @@ def _heads_alike(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Patt
 
 
 def _heads_differ(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
-    """Yield the two heads that differ most, and where."""
     differing = [pair for pair in pairs if pair.apart.max() >= NEAR]
     if not differing:
         return
