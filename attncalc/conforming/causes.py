@@ -199,19 +199,14 @@ def _causal(case: Case, allowed: Matrix) -> Change:
     """Replace the causal mask, in addition to attn_mask."""
 
     def change(fields: Fields) -> Fields:
-        plain = {**fields, **_own_masks(case, fields)}
+        plain = dict(fields)
+        if case.call.get("query_offset") is not None:  # it is part of the mask, too
+            plain["keep"] = np.ones(allowed.shape)
         for name in ("causal", "causal_alignment"):
             plain.pop(name, None)
         return plain | {"keep": plain.get("keep", 1.0) * allowed}
 
     return change
-
-
-def _own_masks(case: Case, fields: Fields) -> Fields:
-    """Return only the mask of attn_mask, if a query offset is part of the mask, too."""
-    if case.call.get("query_offset") is None:
-        return {}
-    return {"keep": np.ones((case.q.shape[2], case.k.shape[2]))}
 
 
 def _by(step: str, right: str, **matrices: Any) -> Change:

@@ -7,7 +7,7 @@ import numpy as np
 
 from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.problem import Problem
-from attncalc.solving.solution import Solution, solve
+from attncalc.solving.solution import solve
 
 QUERIES = ("X", "X1", "Q")
 PERMUTABLE = (*QUERIES, "X2", "X3", "K", "V")
@@ -51,13 +51,11 @@ def tokens_in(problem: Problem, name: str) -> int:
     return int(np.shape(problem.as_typed(name))[axis])
 
 
-def moved(
-    problem: Problem, names: Sequence[str], order: Sequence[int], solved: Solution | None = None
-) -> Moved:
+def moved(problem: Problem, names: Sequence[str], order: Sequence[int]) -> Moved:
     """Return how the outputs change with the tokens of some matrices in another order."""
     names_of_steps = (each.name for each in problem.calculation.steps)
     step = [name for name in names_of_steps if not is_of_the_way_back(name)][-1]
-    before = (solve(problem, keep=(step,)) if solved is None else solved).floats[step]
+    before = solve(problem, keep=(step,)).floats[step]
     after = solve(in_order(problem, names, order), keep=(step,)).floats[step]
     near = SAME * max(1.0, float(np.abs(before).max()))
     is_of_queries = any(name in QUERIES for name in names) and before.shape[-2] == len(order)

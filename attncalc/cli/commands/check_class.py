@@ -89,7 +89,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
         page = Target(page.place, is_folder=True)
     overview, due = _target_of_overview(flags["overview"]), due_date(flags["due"])
     wants_table = flags["sheet"] is not None
-    _check_flags(flags, page, table)
+    _check_flags(flags, page)
     shown = marking.shown_from(flags)
     check_targets(page, table, *overview)
     given = read_set(Path(flags["file"]))
@@ -194,7 +194,7 @@ def _overview(document: Document, target: Target) -> Output:
     return output(target, written(document, "html" if is_html else "markdown", target))
 
 
-def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
+def _check_flags(flags: Mapping[str, Any], page: Target) -> None:
     if flags["reading"]:
         raise InputError("--reading requires one problem: give it instead of the set")
     if "-" in flags["answers"]:
