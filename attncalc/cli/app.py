@@ -45,14 +45,14 @@ class _Command(TyperCommand):
         return [usage_of(str(self.name))]
 
     def format_help(self, _: Any, formatter: Any) -> None:
-        from attncalc.cli.flags.helping import help_of  # most runs print no help
+        from attncalc.cli.commands.help import help_of  # most runs print no help
 
         formatter.write(help_of(str(self.name)))
 
 
 class _Group(TyperGroup):
     def format_help(self, _: Any, formatter: Any) -> None:
-        from attncalc.cli.flags.helping import help_of_all
+        from attncalc.cli.commands.help import help_of_all
 
         formatter.write(help_of_all(HELP, OPTIONS))
 
@@ -107,7 +107,7 @@ def _function(name: str) -> Callable[..., None]:
 
     def show_all(wanted: bool) -> None:
         if wanted:
-            from attncalc.cli.flags.helping import help_of
+            from attncalc.cli.commands.help import help_of
 
             _print(help_of(name, everything=True))
 

@@ -420,6 +420,7 @@ _COMMANDS = {
         *GENERATING,
         Flag("--decimals -d VALUE", "Decimals shown, 0 to 12.", OUTPUT, int),
         *OF_STUDIES,
+        module="models",
     ),
     "new": _command(
         Flag("--again PROBLEM", "Make a similar problem of equal difficulty."),
