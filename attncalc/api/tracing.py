@@ -183,8 +183,7 @@ def _beside(run: _Run, rules: Any) -> Trace:
     key, answer, rules = keyed_dump(
         run.problem, tensors, "the model", rules, run.names, share, run.recorded.known
     )
-    marking = marked(Marking, key, answer, rules)
-    return Trace(run.problem, marking, tensors)
+    return Trace(run.problem, marked(Marking, key, answer, rules), tensors)
 
 
 def _of_a_family(

@@ -543,8 +543,7 @@ def _of_rope(case: Case) -> Iterator[Named]:
     for name, left, says in (("Q", "K", "queries"), ("K", "Q", "keys")):
         reads = {name: normed[name], left: plain[left]}
         yield "rope-one-side", f"only {says} are rotated", _given_as(none, **reads)
-    both = _given_as(none, **normed, V=_rotated_values)
-    yield "rope-values", "values are rotated, too", both
+    yield "rope-values", "values are rotated, too", _given_as(none, **normed, V=_rotated_values)
     pairing = "interleaved" if case.call.get("rope_pairing") == "halves" else "halves"
     says = f"columns are paired as {pairing}, not {case.call.get('rope_pairing')}"
     yield "rope-pairing", says, _set(rope_pairing=pairing)

@@ -75,8 +75,7 @@ def _names(case: Case) -> tuple[str, ...]:
 def _apart(case: Case, matrix: Matrix) -> Matrix:
     if matrix.ndim == 3:
         return matrix
-    heads = case.q.shape[1]
-    return np.asarray(matrix.reshape(len(matrix), heads, -1).swapaxes(0, 1))
+    return np.asarray(matrix.reshape(len(matrix), case.q.shape[1], -1).swapaxes(0, 1))
 
 
 @np.errstate(all="ignore")  # a wrong way may overflow

@@ -336,8 +336,7 @@ def _attempt(key: Key, place: Path, rules: Rules, hides: bool) -> Marked:
         refuse_found(place, may_link=True)  # a file in a folder is not a link: see `pairs`
         with key.names_at_hand():
             answer = replace(read_file(str(place), key.expected), place=shown)
-        hinted = replace(rules, hints=hints_in(str(place)))
-        return Marked(shown, mark(key, answer, hinted))
+        return Marked(shown, mark(key, answer, replace(rules, hints=hints_in(str(place)))))
     except Exception as error:
         why = marking.reason(str(place), error)
         return Marked(shown, None, why.replace(str(place), shown))
