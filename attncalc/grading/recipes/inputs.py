@@ -276,12 +276,11 @@ def of_gradient(step: Step, steps: Steps) -> Iterator[Wrong]:
 
 
 def _like(name: str, steps: Steps) -> Iterator[str]:
-    """Yield the other steps that may be confused with one: K for Q, dK for dQ."""
-    own = own_name(name).removeprefix("d")
-    start = name.removesuffix(own)
+    """Yield the other gradients that may be confused with one: dK for dQ."""
+    start, _, own = name.rpartition("d")
     for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
-        if other != own and start + other in steps:
-            yield start + other
+        if other != own and f"{start}d{other}" in steps:
+            yield f"{start}d{other}"
 
 
 def _of_mask(step: Step, steps: Steps) -> Iterator[Wrong]:
@@ -308,9 +307,12 @@ def _of_mask(step: Step, steps: Steps) -> Iterator[Wrong]:
 
 def _of_factors(step: Step, steps: Steps) -> Iterator[Wrong]:
     gradient, right = step.inputs
-    for other in _like(right, steps):
-        says = f"{other} is used in place of {right}"
-        yield f"factor-swapped:{other}", says, partial(with_others, step, {right: other})
+    start, own = right[: -len(own_name(right))], own_name(right)
+    for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
+        if other != own and start + other in steps:
+            says = f"{start}{other} is used in place of {right}"
+            made = partial(with_others, step, {right: start + other})
+            yield f"factor-swapped:{start}{other}", says, made
     if role_of(gradient) == "arriving":
         says = f"every entry of {gradient} is taken as 1"
 
