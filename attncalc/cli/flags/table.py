@@ -468,6 +468,7 @@ _COMMANDS = {
     "schema": _command(
         Flag("[NAME]", "Schema to write out.", unsaid="list all", complete=_names_of_schemas),
         TO_FILE,
+        module="samples",
     ),
     "doctor": _command(
         Flag("[FILE]", "Problem with labels to check.", unsaid="none"),
