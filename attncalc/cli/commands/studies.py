@@ -1,8 +1,10 @@
-"""`attncalc vary`, `simulate`, `aim` and `train`, and what all commands of studies share."""
+"""`attncalc vary`, `simulate`, `aim`, `train` and `count`, and what all studies share."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from attncalc.api.counting import counted
 from attncalc.api.studies import simulations
 from attncalc.base.errors import InputError
 from attncalc.cli.commands.problem import problem_from
@@ -12,26 +14,33 @@ from attncalc.cli.streams import reporting
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
 from attncalc.problem.fields import read_setting
 from attncalc.reading.files import exists
-from attncalc.reading.studies.changes import HOW_TO_CHANGE, read_change
+from attncalc.reading.studies.changes import HOW_TO_CHANGE, read_change, read_values
 from attncalc.reading.studies.draws import HOW_TO_DRAW
 from attncalc.reading.studies.targets import HOW_TO_AIM, read_target
 from attncalc.reading.studies.watched import read_watched
 from attncalc.studies.aim import aim as design
 from attncalc.studies.aim import read_beta
+from attncalc.studies.counting import Growth, Load
 from attncalc.studies.simulate import check_draws
 from attncalc.studies.train import Optimizer, read_numbers, ready
 from attncalc.studies.train import train as descend
 from attncalc.studies.vary import MOST_CHANGES
 from attncalc.studies.vary import vary as solve_at_each
 from attncalc.writing.forms import FORMS
+from attncalc.writing.studies import counting
 from attncalc.writing.studies.forms import Forms, forms_of
 from attncalc.writing.studies.training import trained_as_json
+
+if TYPE_CHECKING:
+    from attncalc.writing.plotting.look import Look
+    from attncalc.writing.plotting.picture import Picture
 
 Flags = Mapping[str, Any]
 PICTURES = (".png", ".svg", ".pdf")
 ENDINGS = (*PICTURES, *(each[0] for each in FORMS.values()))
 NUMBERS = ("rate", "momentum", "weight_decay", "clip")
 """The numbers of an optimizer."""
+MOST_VALUES = 1000
 
 
 def vary(flags: Flags) -> None:
@@ -191,3 +200,42 @@ def _written(shown: Forms, form: str, target: Target) -> Output:
     if form == "table":
         return table_of(document, target)
     return output(target, written(document, form, target))
+
+
+def count(flags: Flags) -> None:
+    """Count, and write the counts to where they are asked for."""
+    wanted = wanted_from(flags)
+    load = Load(flags["tokens"], flags["batch"], flags["dtype"])
+    if wanted.form == "picture" and flags["vary"] is None:
+        raise InputError("a picture shows growth: vary a size, as --vary tokens=8:1024:log")
+    vary = None if flags["vary"] is None else _sizes(flags["vary"])
+    found = counted(flags["source"], load, flags["compare"], vary, flags["family"])
+    shown = Forms(
+        partial(counting.document, found, full=flags["full"]),
+        partial(counting.as_json, found),
+        partial(counting.as_csv, found),
+        _no_arrays,
+        partial(_drawn, found.growth),
+    )
+    show(shown, wanted, flags)
+
+
+def _sizes(text: str) -> dict[str, list[int]]:
+    name, equals, values = text.partition("=")
+    found = read_values(values, "") if equals else ()
+    if not 1 < len(found) <= MOST_VALUES or float(max(map(float, found))) == float("inf"):
+        raise InputError(
+            f"--vary {text}: a size and 2 to {MOST_VALUES:,} values, as tokens=8:1024:log"
+        )
+    return {name.strip(): sorted({round(float(value)) for value in found})}
+
+
+def _no_arrays(file: IO[bytes]) -> NoReturn:
+    raise InputError("counts are not written as npz")
+
+
+def _drawn(found: Growth | None, form: str, look: "Look") -> "Picture":
+    from attncalc.writing.plotting.growth import render
+
+    assert found is not None  # checked before anything is counted
+    return render(found, form, look)

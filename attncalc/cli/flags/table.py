@@ -289,6 +289,7 @@ _COMMANDS = {
         _switch("--equations", "Print the calculation as equations.", name="as_equations"),
         *(FULL, FORMAT, STANDALONE, OUT),
         fields="",
+        module="calculate",
     ),
     "why": _command(
         Flag("PROBLEM", "Problem, or the folder of a model.", name="file", default=...),
@@ -383,6 +384,7 @@ _COMMANDS = {
         FAMILY,
         Flag("--vary SIZE=RANGE", "Vary tokens, batch or a config key.", STUDY),
         *OF_STUDIES,
+        module="studies",
     ),
     "open": _command(
         Flag("FOLDER", "Folder of the model.", OUTPUT, default=...),
