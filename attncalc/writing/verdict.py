@@ -13,10 +13,9 @@ from attncalc.base.types import Place
 from attncalc.equations.operations.assembling import Concat
 from attncalc.grading.compare import deviation
 from attncalc.grading.credit import points_of
-from attncalc.grading.flags import flags
 from attncalc.grading.key import Style
 from attncalc.grading.lines import LineMark, nameless, unknown_outputs
-from attncalc.grading.marks import Marking, StepMarks, are
+from attncalc.grading.marks import Marking, StepMarks, are, flags
 from attncalc.grading.rules import ANY_SLIP, Cause, Status
 from attncalc.problem.fields import LINES
 from attncalc.writing.mathematics import in_text

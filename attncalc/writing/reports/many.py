@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from attncalc.base.text import amount, as_key, for_any_system, harmless_cell, in_json, on_a_line
 from attncalc.grading.credit import score, shares_of
-from attncalc.grading.flags import flags
-from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.marks import Marking, StepMarks, flags
 from attncalc.grading.rules import Status
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES

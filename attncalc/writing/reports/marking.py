@@ -8,8 +8,7 @@ import numpy as np
 from attncalc.base.text import in_json, of_each, on_a_line
 from attncalc.grading.compare import deviation
 from attncalc.grading.credit import Score, points_of, score
-from attncalc.grading.flags import flags
-from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.marks import Marking, StepMarks, flags
 from attncalc.grading.rules import STATUSES, Status
 from attncalc.problem.stated import heading
 from attncalc.solving.influence import shape

@@ -9,9 +9,15 @@ import numpy as np
 from attncalc.base.text import capital, of_each, on_a_line
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
-from attncalc.studies.changes import Change, Infinity, Value, value_text
+from attncalc.studies.changes import (
+    Change,
+    Infinity,
+    Moved,
+    Value,
+    value_text,
+    what_depends_on_order,
+)
 from attncalc.studies.family import at_point
-from attncalc.studies.permuting import Moved, what_depends_on_order
 from attncalc.studies.vary import MOST_SCORES, Changeover, Variation
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, kept
 from attncalc.writing.html.page import Live, write_html
