@@ -341,7 +341,9 @@ class Witness:
     def _take_mistaken(self, doubtful: list[str], read: dict[str, WrittenMatrix]) -> bool:
         """Read the first step whose numbers are those of a common mistake, and return whether."""
         own, missing = self.expected.whole(read), [name for name in doubtful if name not in read]
-        right = {**self.expected.steps, **self.expected.follows(own), **own}.values()
+        steps = {**self.expected.steps, **self.expected.follows(own), **own}.values()
+        with np.errstate(over="ignore"):
+            right = [*steps, *map(np.exp, steps)]  # powers are work beside weights
         used = {place for name in read for place in self.own.get(name, ())}
         for name, key in self.expected.mistaken(own, missing):
             if _is_rearranged(key, self.expected.steps[name]):
