@@ -59,7 +59,7 @@ class Spaces(NamedTuple):
 SPACES = (
     *(Spaces(BLANK, 90), Spaces((34, 20), 56)),
     *(Spaces((34, 18), 40, in_rows=True), Spaces((30, 16), 20, in_rows=True)),
-    Spaces((28, 13), 8, in_rows=True),
+    *(Spaces((28, 13), 8, in_rows=True), Spaces((17, 10), 4, in_rows=True)),
 )
 """The spaces of worksheets, the widest first."""
 
