@@ -176,6 +176,12 @@ def small_problem(tokens: int, heads: int, **fields: Any) -> Problem:
 _WEIGHTS = "W_Q", "W_K", "W_V"
 
 
+def test_the_key_of_an_encoder_fits_two_pages() -> None:
+    pages = pages_of(sheet_of(read_problem(BUNDLED / "encoder.json"), Ink()))
+    assert len(pages) == 2
+    assert "What each output attends to" in texts(pages[-1])
+
+
 @pytest.mark.parametrize("tokens", mostly_slow(range(2, 7), 1))
 def test_a_map_is_on_the_page_of_its_sentences_and_no_last_page_is_nearly_empty(
     tokens: int,
