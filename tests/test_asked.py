@@ -18,7 +18,7 @@ from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules, Status
 from attncalc.reading.answers.answer import Answer, Unread, matrix_of_floats
-from attncalc.writing.reports.json_text import as_values
+from attncalc.writing.reports.marking import as_values
 from attncalc.writing.verdict import verdict
 
 pytestmark = pytest.mark.campaign(4)

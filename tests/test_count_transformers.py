@@ -54,6 +54,11 @@ _LATENT = {
     "moe_intermediate_size": 7, "n_routed_experts": 8, "num_experts_per_tok": 2,
     "n_shared_experts": 2, "first_k_dense_replace": 1, "n_group": 2, "topk_group": 1,
 }  # fmt: skip
+_ROUTED = {
+    **_ROTARY, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 7,
+    "head_dim": 4, "eos_token_id": 1, "bos_token_id": 2,
+}  # fmt: skip
+_MIXED = {**_ROUTED, "shared_expert_intermediate_size": 9, "mlp_only_layers": [0]}
 _LLAMA4 = {
     "head_dim": 4, "num_local_experts": 2, "num_experts_per_tok": 2, "intermediate_size_mlp": 20,
     "interleave_moe_layer_step": 2,
@@ -203,10 +208,30 @@ CASES = [
     ("ModernBertForSequenceClassification", _MODERN),
     ("SiglipVisionModel", _VIT), ("SiglipVisionModel", {**_VIT, "vision_use_head": False}),
     ("DeepseekV2ForCausalLM", _LATENT), ("DeepseekV2Model", {**_LATENT, "mlp_bias": True}),
+    ("ApertusForCausalLM", _ROTARY), ("BitNetForCausalLM", _ROTARY),
+    ("NanoChatForCausalLM", _ROTARY),
+    ("FlintForCausalLM", _MIXED),
+    ("HYV3ForCausalLM", _ROUTED), ("AfmoeForCausalLM", _ROUTED),
+    ("PhimoeForCausalLM", {**_ROTARY, "num_local_experts": 4}),
+    ("AriaTextForCausalLM", {**_ROTARY, "moe_num_experts": 4, "moe_topk": 2, "head_dim": 4}),
+    ("GraniteSWAForCausalLM", _ROTARY),
+    ("GraniteMoeSWAForCausalLM", {
+        **_ROTARY, "num_local_experts": 4, "num_experts_per_tok": 2, "shared_intermediate_size": 9,
+    }),
+    ("MiniCPM3ForCausalLM", _LATENT), ("EuroBertForMaskedLM", _ROTARY),
+    ("EuroBertForSequenceClassification", {**_ROTARY, "classifier_pooling": "mean"}),
+    ("XGLMForCausalLM", {
+        "vocab_size": 31, "d_model": 16, "ffn_dim": 24, "num_layers": 2, "attention_heads": 4,
+    }),
+    ("NomicBertForMaskedLM", _BERT), ("GteForMaskedLM", _BERT), ("GteModel", _BERT),
+    ("JinaEmbeddingsV3ForMaskedLM", _BERT), ("M2M100ForConditionalGeneration", _SIDES),
+    ("UMT5ForConditionalGeneration", _T5), ("IJepaForImageClassification", _VIT),
+    ("ViTMSNModel", _VIT), ("HubertForCTC", _AUDIO), ("UniSpeechForCTC", _AUDIO),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "sizes"), CASES)
+# transformers computes the scores of DiffLlama twice
+@pytest.mark.parametrize(("name", "sizes"), [*CASES, ("DiffLlamaForCausalLM", _ROTARY)])
 def test_parameters_equal_numel(name, sizes, tmp_path):
     made = getattr(transformers, name)
     config = made.config_class(**sizes)
@@ -224,7 +249,7 @@ def inputs_of(name, config):
     ids = torch.ones(1, TOKENS, dtype=torch.long)
     if hasattr(config, "patch_size"):
         return {"pixel_values": torch.zeros(1, 3, 8, 8)}
-    if config.model_type == "wav2vec2":
+    if config.model_type in ("wav2vec2", "hubert", "unispeech"):
         return {"input_values": torch.zeros(1, 5 * (2 * TOKENS) + 10)}
     if config.model_type == "whisper":
         inputs = {"input_features": torch.zeros(1, 5, 2 * TOKENS)}

@@ -11,9 +11,9 @@ import pytest
 from conftest import ROOT, Command
 
 from attncalc import __version__, read_problem
-from attncalc.cli import diagnosis
 from attncalc.cli.app import COMMANDS
-from attncalc.cli.diagnosis import LIBRARIES, extras, facts
+from attncalc.cli.commands import doctor
+from attncalc.cli.commands.doctor import LIBRARIES, _lines, extras, facts
 from attncalc.writing.classes import pages_of
 from attncalc.writing.paper.writer import write_paper
 
@@ -119,12 +119,20 @@ def test_a_library_that_cannot_be_loaded_has_a_line(
 
 def test_missing_libraries_are_reported(attncalc: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ['tokenizers>=0.21; extra == "models"', "no-such-thing>=1; extra == 'models'", "numpy"]
-    monkeypatch.setattr(diagnosis, "_requirements", lambda: lines)
-    monkeypatch.setattr(diagnosis.shutil, "which", lambda name: None)
+    monkeypatch.setattr(doctor, "_requirements", lambda: lines)
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
     assert extras()["models"]["no-such-thing"] is None
     run = told(attncalc("doctor").out)
     assert "no-such-thing missing" in run["[models]"]
     assert run["LaTeX"] == "not found: attncalc lays out PDF pages itself"
+
+
+def test_it_tells_a_wheel_from_a_clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert facts()["installed"] == "from a clone"
+    (tmp_path / "attncalc" / "samples").mkdir(parents=True)
+    place = tmp_path / "attncalc" / "cli" / "commands" / "doctor.py"
+    monkeypatch.setattr(doctor, "__file__", str(place))
+    assert facts()["installed"] == "from a wheel"
 
 
 def test_the_libraries_are_those_that_are_needed() -> None:
@@ -137,8 +145,6 @@ def test_the_libraries_are_those_that_are_needed() -> None:
 def test_on_a_narrow_terminal_its_lines_are_broken_between_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from attncalc.cli.commands.doctor import _lines
-
     lines = list(_lines(facts(), 40))
     assert max(map(len, lines)) <= 40
     assert "".join("".join(lines).split()) == "".join("".join(_lines(facts(), None)).split())

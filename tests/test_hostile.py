@@ -61,8 +61,8 @@ def test_unexpected_error_prints_one_line_in_every_command(
                "why": ["in.json", "A"]}  # fmt: skip
     studied["generate"] = studied["count"] = ["a"]
     words = {"check": ["a.txt", "a.txt"], **studied, **exported}.get(command, [])
-    name = "calculate" if command in ("self", "cross", "encoder", "decoder", "vit") else command
-    monkeypatch.setitem(sys.modules, f"attncalc.cli.commands.{name}", None)
+    module = f"attncalc.cli.commands.{COMMANDS[command].module}"
+    monkeypatch.setitem(sys.modules, module, None)
     run = attncalc(command, *words)
     assert (run.code, run.out) == (OWN_MISTAKE, "")
     assert run.err.startswith("error: internal error: ModuleNotFoundError: ")

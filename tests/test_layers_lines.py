@@ -14,7 +14,7 @@ from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules
 from attncalc.problem.samples import sample
 from attncalc.reading.answers import read_answer_bytes
-from attncalc.writing.reports.json_text import marking_as_json
+from attncalc.writing.reports.marking import marking_as_json
 from attncalc.writing.verdict import verdict
 
 FILE = sample("decoder").path

@@ -30,7 +30,7 @@ from attncalc.reading.answers.map_printed import printed_map
 from attncalc.reading.answers.map_words import _WORDS
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.naming.name import Tokens
-from attncalc.writing.reports.json_text import marking_as_json
+from attncalc.writing.reports.marking import marking_as_json
 from attncalc.writing.verdict import verdict
 
 MATRICES = "Q = [1 3; -1 1; 2.5 -2]\n"

@@ -23,17 +23,16 @@ from attncalc.equations.operations.normalising import Softmax
 from attncalc.equations.operations.products import Weigh
 from attncalc.grading.credit import score
 from attncalc.grading.digits import DigitsWalk
-from attncalc.grading.flags import flags
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.known import Known
 from attncalc.grading.marking import mark
-from attncalc.grading.marks import Marking
+from attncalc.grading.marks import Marking, flags
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit, Within
 from attncalc.problem.samples import ANSWERS, sample
 from attncalc.reading.answers import read_answer, read_answer_bytes
 from attncalc.solving.work import Work
-from attncalc.writing.reports.json_text import as_values
+from attncalc.writing.reports.marking import as_values
 from attncalc.writing.verdict import verdict
 
 HOMEWORK = read_problem(sample("self").path)

@@ -21,7 +21,7 @@ from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import Slack, ToTheDigit, Within
 from attncalc.reading.answers.answer import Answer, matrix_of_floats
-from attncalc.writing.reports.json_text import marking_as_json
+from attncalc.writing.reports.marking import marking_as_json
 from attncalc.writing.verdict import verdict
 
 pytestmark = pytest.mark.campaign(4)

@@ -376,6 +376,89 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Qwen3MoeForCausalLM",
         EXPERTS | {"head_dim": 8, "norm_topk_prob": True, "mlp_only_layers": [1]},
     ),
+    "Apertus": ("ApertusConfig", "ApertusForCausalLM", GROUPED),
+    "NanoChat": ("NanoChatConfig", "NanoChatForCausalLM", GROUPED),
+    "DiffLlama": (
+        "DiffLlamaConfig",
+        "DiffLlamaForCausalLM",
+        SMALL | {"num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 4},
+    ),
+    "PhiMoE": (
+        "PhimoeConfig",
+        "PhimoeForCausalLM",
+        GROUPED
+        | {"num_local_experts": 4}
+        | {
+            "attention_bias": True,
+            "lm_head_bias": True,
+            "router_jitter_noise": 0.4,
+            "sliding_window": 3,
+        },
+    ),
+    "AFMoE": (
+        "AfmoeConfig",
+        "AfmoeForCausalLM",
+        GROUPED
+        | ROUTED
+        | IN_TURN
+        | {"head_dim": 8, "moe_intermediate_size": 7, "mup_enabled": True, "route_scale": 2.0},
+    ),
+    "Aria": (
+        "AriaTextConfig",
+        "AriaTextForCausalLM",
+        GROUPED | {"moe_num_experts": 4, "moe_topk": 2, "head_dim": 4, "pad_token_id": 0},
+    ),
+    "XGLM": (
+        "XGLMConfig",
+        "XGLMForCausalLM",
+        {"vocab_size": 50, "d_model": 16, "ffn_dim": 24, "num_layers": 3, "attention_heads": 4}
+        | {"max_position_embeddings": 32},
+    ),
+    "Nomic BERT": ("NomicBertConfig", "NomicBertForMaskedLM", SMALL),
+    "Jina v3": ("JinaEmbeddingsV3Config", "JinaEmbeddingsV3ForMaskedLM", SMALL),
+    "GTE": ("GteConfig", "GteForMaskedLM", SMALL),
+    "GTE of classes": ("GteConfig", "GteForSequenceClassification", SMALL),
+    "BitNet": ("BitNetConfig", "BitNetForCausalLM", GROUPED),
+    "Flint": (
+        "FlintConfig",
+        "FlintForCausalLM",
+        GROUPED
+        | ROUTED
+        | IN_TURN
+        | {"head_dim": 8, "moe_intermediate_size": 7, "shared_expert_intermediate_size": 9}
+        | {"mlp_only_layers": [0]},
+    ),
+    "HunYuan 3": (
+        "HYV3Config",
+        "HYV3ForCausalLM",
+        GROUPED | ROUTED | {"head_dim": 8, "moe_intermediate_size": 7},
+    ),
+    "Sarvam MoE": ("SarvamMoEConfig", "Glm4MoeForCausalLM", OF_GROUPS),
+    "MiniCPM3": (
+        "MiniCPM3Config",
+        "MiniCPM3ForCausalLM",
+        dict(list(LATENT.items())[:12]) | {"dim_model_base": 4, "scale_emb": 3},
+    ),
+    "Granite with windows": (
+        "GraniteSWAConfig",
+        "GraniteSWAForCausalLM",
+        GROUPED | IN_TURN | {"layer_rope_theta": [1e4, 0, 50.0]},
+    ),
+    "Granite MoE with windows": (
+        "GraniteMoeSWAConfig",
+        "GraniteMoeSWAForCausalLM",
+        EXPERTS | IN_TURN | {"shared_intermediate_size": 9},
+    ),
+    "EuroBERT": (
+        "EuroBertConfig",
+        "EuroBertForMaskedLM",
+        GROUPED | {"mlp_bias": True, "pad_token_id": 0},
+    ),
+    "EuroBERT of classes": (
+        "EuroBertConfig",
+        "EuroBertForSequenceClassification",
+        GROUPED | {"classifier_pooling": "mean", "num_labels": 3, "pad_token_id": 0},
+    ),
     "InternLM3": ("InternLM3Config", "LlamaForCausalLM", GROUPED | {"head_dim": 4}),
     "Jais 2": ("Jais2Config", "Jais2ForCausalLM", GROUPED | {"head_dim": 4}),
     "Solar Open": (
@@ -699,6 +782,12 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "tie_word_embeddings": False,
         },
     ),
+    "M2M-100": (
+        "M2M100Config",
+        "M2M100ForConditionalGeneration",
+        BART | {"scale_embedding": True, "pad_token_id": 4},
+    ),
+    "UMT5": ("UMT5Config", "UMT5ForConditionalGeneration", T5),
     "mT5": ("MT5Config", "MT5ForConditionalGeneration", T5 | {"tie_word_embeddings": False}),
 }
 WHERE = {
@@ -812,7 +901,10 @@ def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path
 
 def compare_layer(solution: Any, out: Any, seen: dict[str, Any], number: int, near: float) -> None:
     """Compare the weights of a layer, its queries, the outputs of both parts, and its own."""
-    assert np.abs(solution["A"] - out.attentions[number][0].numpy()).max() < near
+    weights, expected = solution["A"], out.attentions[number][0].numpy()
+    if solution.problem.sinks is not None and np.allclose(expected.sum(-1), 1):
+        weights = weights / weights.sum(-1, keepdims=True)  # Granite scales its outputs later
+    assert np.abs(weights - expected).max() < near
     of_latents = any(step.name == "K_R" for step in solution.plan)  # Q in another order
     for step in WHERE if not of_latents else ("O", "F_2"):
         expected = seen_at(seen, step, number)
@@ -943,6 +1035,11 @@ TOWERS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "projection_dim": 10,
         },
     ),
+    "CLIP: MetaCLIP 2": (
+        "MetaClip2Config",
+        "MetaClip2Model",
+        {"text_config": TEXTS, "vision_config": IMAGES, "projection_dim": 10},
+    ),
     "SigLIP": (
         "SiglipConfig",
         "SiglipModel",
@@ -1033,6 +1130,12 @@ OF_PATCHES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "DINOv2 with registers": ("Dinov2WithRegistersConfig", "Dinov2WithRegistersModel", IMAGES),
     "DeiT": ("DeiTConfig", "DeiTModel", IMAGES),
     "ViT without a head": ("ViTConfig", "ViTModel", IMAGES | {"pooler_act": "relu"}),
+    "ViT-MSN": ("ViTMSNConfig", "ViTMSNModel", IMAGES),
+    "I-JEPA of classes": (
+        "IJepaConfig",
+        "IJepaForImageClassification",
+        IMAGES | {"num_labels": 3},
+    ),
     "DeiT of classes": ("DeiTConfig", "DeiTForImageClassification", IMAGES | {"num_labels": 3}),
     "CLIP vision": (
         "CLIPVisionConfig",
@@ -1086,6 +1189,9 @@ STABLE = {
 OF_AUDIO: dict[str, tuple[str, str, dict[str, Any]]] = {
     "wav2vec2 of letters": ("Wav2Vec2Config", "Wav2Vec2ForCTC", AUDIO),
     "wav2vec2, pre-norm": ("Wav2Vec2Config", "Wav2Vec2Model", AUDIO | STABLE),
+    "HuBERT of letters": ("HubertConfig", "HubertForCTC", AUDIO),
+    "UniSpeech of letters": ("UniSpeechConfig", "UniSpeechForCTC", AUDIO | STABLE),
+    "UniSpeech-SAT": ("UniSpeechSatConfig", "UniSpeechSatModel", AUDIO),
     "wav2vec2 of classes": ("Wav2Vec2Config", "Wav2Vec2ForSequenceClassification", AUDIO | STABLE),
 }
 
@@ -1335,7 +1441,7 @@ def test_8_bits_of_bitsandbytes_are_multiplied_by_the_scales_of_rows(tmp_path: P
 
 
 UNKNOWN: dict[str, dict[str, Any]] = {
-    "Hubert": SMALL
+    "WavLM": SMALL
     | {"conv_dim": [8], "conv_kernel": [3], "conv_stride": [2]}
     | {"num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2},
     "Funnel": {"vocab_size": 50, "block_sizes": [1, 2], "d_model": 16, "n_head": 4, "d_head": 4},
@@ -1365,12 +1471,14 @@ def test_a_message_about_an_unknown_model_has_every_kind_of_tensor(
     assert {*shown} <= {*listed}
     assert {re.sub(r"(?<=\.)\d+(?=\.)", "#", each) for each in shown} == alike
     assert len(shown) == len(alike)
-    titles = re.findall(r"^  ([^\n\":]+): it ", said, re.M)
+    titles = re.findall(r"^  ([^\n\":]+): (?:not read|also needed|all are)", said, re.M)
+    titles = [title for each in titles for title in each.split(", ")]
     assert len(titles) == len({*titles})
     near = {"Nystromformer": "BERT", "Splinter": "BERT", "BigBirdPegasus": "BART"}
     if name in near:
-        assert said.partition("nearly fit:\n")[2].startswith(f"  {near[name]}: it")
+        assert said.partition("nearly fit:\n")[2].startswith(f"  {near[name]}")
     elif name in ("Funnel", "Mamba"):
+        assert any(f"lists them): {each}" in said for each in ("it halves the", "it has no att"))
         assert "No family here has names like these" in said
 
 

@@ -63,6 +63,29 @@ def test_a_key_of_zeros_is_a_sink() -> None:
     assert np.abs(made - decoder(X, X2)[0].detach().numpy()).max() < NEAR
 
 
+def _layer_with_learned_key() -> Any:
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16)
+    layer.self_attn = torch.nn.MultiheadAttention(8, 2, add_bias_kv=True)
+    return layer
+
+
+@pytest.mark.parametrize("has_bias", [True, False])
+def test_a_learned_key_and_value_are_those_of_one_more_token(has_bias: bool) -> None:
+    """Of self-attention, and of cross-attention with keys and values of other widths."""
+    said = {"add_bias_kv": True, "batch_first": True, "bias": has_bias}
+    attention = spread_out(torch.nn.MultiheadAttention(8, 2, **said))
+    X, K, V = tokens(4, 3), tokens(3, 4)[..., :6], tokens(3, 5)
+    expected, weights = attention(X, X, X, average_attn_weights=False)
+    solution = solve(from_module(attention, X[0]))
+    assert "the last token of X2 is the learned key" in " ".join(solution.problem.remarks)
+    assert np.abs(solution["A"] - weights[0].detach().numpy()).max() < NEAR
+    assert np.abs(solution["O"] - expected[0].detach().numpy()).max() < NEAR
+    crossed = spread_out(torch.nn.MultiheadAttention(8, 2, kdim=6, vdim=8, **said))
+    expected, _ = crossed(X, K, V)
+    found = solve(from_module(crossed, X[0], K[0], V[0]))["O"]
+    assert np.abs(found - expected[0].detach().numpy()).max() < NEAR
+
+
 @pytest.mark.slow
 def test_logits_under_a_cap_are_those_of_the_package() -> None:
     """`logits` are capped in solve, why and layers, as in transformers."""
@@ -100,7 +123,7 @@ def test_layers_of_torch_are_problems(norm_first: bool, activation: str) -> None
     ("make", "problem"),
     [
         (lambda: torch.nn.Linear(2, 2), "Linear is not one of the modules read.*pass config="),
-        (lambda: torch.nn.MultiheadAttention(8, 2, add_bias_kv=True), "add_bias_kv is not"),
+        (lambda: _layer_with_learned_key(), "add_bias_kv is supported for a MultiheadAttention"),
         (lambda: torch.nn.TransformerDecoderLayer(8, 2), "also reads X2"),
         (
             lambda: torch.nn.TransformerEncoderLayer(8, 2, activation=torch.tanh),

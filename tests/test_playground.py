@@ -19,7 +19,7 @@ from attncalc.base.errors import AttncalcError
 from attncalc.cli.commands.playground import KINDS, playground
 from attncalc.reading import read_stream
 from attncalc.solving.solution import solve
-from attncalc.writing.live.playground import Template, write_playground
+from attncalc.writing.live.made import Template, write_playground
 
 STUB = """
 const element = () => ({ append() {}, setAttribute() {}, addEventListener() {} });

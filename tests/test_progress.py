@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from attncalc.cli import progress
+from attncalc.cli import streams
 
 
 class Terminal(io.StringIO):
@@ -18,8 +18,8 @@ class Terminal(io.StringIO):
 def shown(monkeypatch: pytest.MonkeyPatch, patience: float) -> str:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr(progress, "PATIENCE", patience)
-    with progress.reporting() as report:
+    monkeypatch.setattr(streams, "PATIENCE", patience)
+    with streams.reporting() as report:
         assert report is not None
         for done in range(1, 5):
             report(done, 4)
@@ -42,5 +42,5 @@ def test_a_quick_run_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_log_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    with progress.reporting() as report:
+    with streams.reporting() as report:
         assert report is None

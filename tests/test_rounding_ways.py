@@ -13,15 +13,15 @@ from conftest import mostly_slow
 from test_recipes import flawless, key_to, marked, task_of
 
 from attncalc import Problem, check
-from attncalc.grading.accepted import ADJUSTED
 from attncalc.grading.credit import score
 from attncalc.grading.digits import WRONG
 from attncalc.grading.key import Key
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit
+from attncalc.grading.walk import ADJUSTED
 from attncalc.reading.answers import read_answer_bytes
-from attncalc.writing.reports.json_text import as_values
+from attncalc.writing.reports.marking import as_values
 from attncalc.writing.verdict import verdict
 
 STYLE = ("each-step", "half-away")

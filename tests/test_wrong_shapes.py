@@ -15,8 +15,7 @@ from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Rules, Status
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.writing.markdown import write_markdown
-from attncalc.writing.reports.json_text import as_values
-from attncalc.writing.reports.marking import marking_document
+from attncalc.writing.reports.marking import as_values, marking_document
 from attncalc.writing.verdict import verdict
 
 X1 = np.array([[1.0, -1, 0.5], [0, 2, 1]])

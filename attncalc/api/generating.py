@@ -172,7 +172,6 @@ class _OfModel:
         self.remarks: tuple[str, ...] = (*opened.remarks, *(() if self._is_cached else (NO_CACHE,)))
 
     def logits(self, ids: Ids, cache: Cache) -> tuple[Matrix, Cache]:
-        """Return the logits after these tokens, and the cache with all of them."""
         past = next(iter(cache.values())).shape[1] if cache else 0
         tokens = self._opened.begin(ids)
         for name in {"X", "X1", "P", "P1"} & {*tokens}:
@@ -191,11 +190,9 @@ class _OfModel:
         return solution[last].reshape(-1).astype(float), kept
 
     def names(self, ids: Sequence[int]) -> list[str]:
-        """Return the texts of tokens, or their ids."""
         return self._opened.named(ids)
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return the text of tokens, or their ids."""
         return self._opened.text(ids)
 
 

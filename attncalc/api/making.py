@@ -5,7 +5,7 @@ from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.making.asking import recipe, wishes_of
-from attncalc.making.maker import fresh_seed, make, with_words
+from attncalc.making.maker import Made, fresh_seed, make, with_words
 from attncalc.making.siblings import wishes_like, wishes_taken_over
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
@@ -93,6 +93,13 @@ def new(
     if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < 0:
         raise InputError(f"seed takes a whole number from 0, not {seed}")
     asked = {name: value for name, value in wishes.items() if value is not None}
+    return made_anew(asked, chosen, again, words=words).problem
+
+
+def made_anew(
+    asked: dict[str, Any], seed: int, again: Problem | str | Path | None, *, words: bool
+) -> Made:
+    """Return a new problem, with what was tried; the arguments are those of `new`."""
     if again is None:
         wished = wishes_of(asked)
     else:
@@ -102,6 +109,6 @@ def new(
         name = Path(place).name or "problem"
         asked = wishes_taken_over(problem) | asked | {"again": name}
     if words:
-        wished = with_words(wished, chosen)
+        wished = with_words(wished, seed)
         asked["labels"] = ",".join(wished.labels or ())
-    return make(wished, chosen, recipe(asked, chosen)).problem
+    return make(wished, seed, recipe(asked, seed))

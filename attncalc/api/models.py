@@ -133,9 +133,7 @@ def open_model(
         raise InputError(f"layer is {layer!r:.40}, where a whole number from 0 is needed, or None")
     with placed(folder, config) as place:
         opened = Opened(place, given)
-        count = opened.runs_to(layer)
-        told = None if report is None else lambda done: report(done, count)
-        return opened.problem(layer, conventions, told)
+        return opened.problem(layer, conventions, opened.telling(report, layer))
 
 
 def placed(model: Any, config: Any) -> AbstractContextManager[Path]:
@@ -259,6 +257,11 @@ class Opened:
         """Return how many layers are run."""
         own = self.model.count if layer is None else layer + 1
         return own + (self._first.count if self.model is not self._first else 0)
+
+    def telling(self, report: Report | None, layer: int | None) -> Callable[[int], None] | None:
+        """Return what is called with the number of each finished layer, up to this one."""
+        count = self.runs_to(layer)
+        return None if report is None else lambda done: report(done, count)
 
     def problem(
         self, layer: int | None, said: Fields, told: Callable[[int], None] | None = None
@@ -495,7 +498,6 @@ class Opened:
         return {{"X": "X1", "P": "P1"}.get(name, name): each for name, each in own.items()}
 
     def _read(self) -> Fields:
-        """Return the input of the first layer."""
         name = self._said[self._what]
         if self._what == "image":
             return self._first.begin_image(_array("image", self._given.image), name)
@@ -562,7 +564,6 @@ def _row_of(mask: Matrix) -> Matrix | None:
 
 
 def _array(name: str, given: Any) -> Matrix:
-    """Return a given array, or the array in a file."""
     if isinstance(given, str | Path):
         return read_npy_matrix(name, read_bytes(Path(given)), Faults(str(given)))
     return as_array(given)

@@ -14,6 +14,7 @@ from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 
 _ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu"}
+_LEARNED = "the last token of X2 is the learned key and value (add_bias_kv)"
 MODULES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer")
 
 
@@ -62,11 +63,6 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
         return plain_problem(module, _tokens(X, X2, X3), conventions)
     attention = module if kind == MODULES[0] else module.self_attn
     said: dict[str, Any] = {"heads": int(attention.num_heads)}
-    if attention.bias_k is not None:
-        raise InputError(
-            "add_bias_kv is not supported: a learned key and value after those of the tokens, "
-            "which no field of an attention states"
-        )
     if kind != MODULES[0]:
         said |= _settings(module, is_decoder=kind == MODULES[2])
     arrays = {name: as_array(each) for name, each in module.state_dict().items()}
@@ -75,6 +71,8 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
     arrays |= _tokens(X, X2, X3, batch_first=attention.batch_first)
     if attention.add_zero_attn:  # a key and a value of zeros: only e⁰ in each sum
         arrays[f"{'self.' if kind == MODULES[2] else ''}sinks"] = np.zeros(attention.num_heads)
+    if "bias_k" in arrays:
+        arrays, said["remarks"] = _with_learned_key(arrays), (_LEARNED,)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "module.npz"
         np.savez(place, allow_pickle=False, **arrays)
@@ -82,6 +80,28 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
             return read_problem(place, **{**said, **conventions})
         except InputError as error:
             raise type(error)(str(error).replace(f"{place}: ", f"{kind}: ")) from None
+
+
+def _with_learned_key(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return an attention whose learned key and value (add_bias_kv) are those of one more token.
+
+    That token has a 1 in a feature of its own, and the weights of this feature are what the biases
+    of keys and of values lack of the learned ones.
+    """
+    found = {name: each for name, each in arrays.items() if name not in ("bias_k", "bias_v", "X")}
+    found["X1"] = arrays.get("X", arrays.get("X1"))
+    biases = np.split(arrays.get("in_proj_bias", np.zeros(3 * len(arrays["bias_k"][0, 0]))), 3)
+    if "in_proj_weight" in found:
+        parts = np.split(found.pop("in_proj_weight"), 3)
+        found |= {f"{n}_proj_weight": each for n, each in zip("qkv", parts, strict=True)}
+    for name, bias in zip("kv", biases[1:], strict=True):
+        own = (arrays[f"bias_{name}"].reshape(-1) - bias)[:, None]
+        found[f"{name}_proj_weight"] = np.hstack([found[f"{name}_proj_weight"], own])
+    tokens = [name for name in ("X2", "X3") if name in arrays]
+    for name in tokens or ["X2"]:
+        found[name] = np.pad(arrays[name] if tokens else found["X1"], (0, 1))
+        found[name][-1, -1] = 1
+    return found
 
 
 def _tokens(X: Any, X2: Any, X3: Any, *, batch_first: bool | None = None) -> dict[str, Any]:
@@ -117,6 +137,8 @@ def unwrapped(model: Any) -> Any:
 
 
 def _settings(module: Any, *, is_decoder: bool) -> dict[str, Any]:
+    if module.self_attn.bias_k is not None:
+        raise InputError("add_bias_kv is supported for a MultiheadAttention alone, not in a layer")
     activation = getattr(module.activation, "__name__", type(module.activation).__name__).lower()
     if activation not in _ACTIVATIONS:
         known = ", ".join(_ACTIVATIONS)

@@ -416,7 +416,6 @@ class Solution(Displayed, solving.Solution):
         return make_page(self, contents)
 
     def _chosen(self, only: Iterable[str] | None) -> tuple[Step, ...]:
-        """Return the steps of these names, in the order of the plan."""
         if only is None:
             return self.steps
         wanted = [only] if isinstance(only, str) else list(only)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from attncalc.api.display import Displayed
 from attncalc.base.errors import InputError
-from attncalc.base.typed import NotANumber, read_number
 from attncalc.problem.problem import Problem
 from attncalc.studies import aim as aiming
 from attncalc.studies import simulate as simulating
@@ -181,29 +180,38 @@ def simulate(
     >>> study.found[0].values.shape
     (100, 3)
     """
-    from attncalc.reading.studies.draws import HOW_TO_DRAW, read_draw
-    from attncalc.reading.studies.watched import read_conditions, read_outputs, read_watched
+    from attncalc.reading.studies.draws import HOW_TO_DRAW
 
     simulating.check_draws(count, until)
     if not draws:
         raise InputError(f"no matrix is random: {HOW_TO_DRAW}")
     sources = [problem] if isinstance(problem, Problem | str | Path) else list(problem)
-    problems, texts = [_problem(source) for source in sources], _texts(watch)
-    alone = len(problems) == 1
-    return Study(
-        tuple(
-            simulating.simulate(
-                each,
-                [read_draw(text, each) for text in draws],
-                read_watched(texts, each) if texts else read_outputs(each, weights_too=alone),
-                count=count,
-                seed=seed,
-                until=until,
-                given=read_conditions(_texts(given), each),
-                agreed=agreed,
-            )
-            for each in problems
+    problems = [_problem(source) for source in sources]
+    how = {"count": count, "seed": seed, "until": until, "agreed": agreed}
+    return Study(simulations(problems, draws, _texts(watch), _texts(given), **how))
+
+
+def simulations(
+    problems: Sequence[Problem],
+    draws: Sequence[str],
+    watch: Sequence[str],
+    given: Sequence[str],
+    **how: Any,
+) -> tuple[simulating.Simulation, ...]:
+    """Return the draws of problems side by side; the texts and `how` are as in `simulate`."""
+    from attncalc.reading.studies.draws import read_draw
+    from attncalc.reading.studies.watched import read_conditions, read_outputs, read_watched
+
+    alone = len(problems) == 1  # outputs are comparable for any heads of their problems
+    return tuple(
+        simulating.simulate(
+            each,
+            [read_draw(text, each) for text in draws],
+            read_watched(watch, each) if watch else read_outputs(each, weights_too=alone),
+            given=read_conditions(given, each),
+            **how,
         )
+        for each in problems
     )
 
 
@@ -252,8 +260,7 @@ def aim(
     from attncalc.reading.studies.targets import read_target
 
     given = problem if isinstance(problem, Problem) else read_problem(problem, Q=ANY_QUERY)
-    length = _beta(beta)
-    aiming.check_beta(length)
+    length = aiming.read_beta(beta)
     read = read_target(target, given)
     return Study(aiming.aim(given, read, beta=length, heads=heads, within=within))
 
@@ -333,10 +340,3 @@ def _problem(source: Source) -> Problem:
 
 def _texts(given: str | Iterable[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
-
-
-def _beta(given: object) -> Fraction:
-    try:
-        return given if isinstance(given, Fraction) else Fraction(read_number(str(given)))
-    except NotANumber as reason:
-        raise InputError(f"beta takes a number above 0: {reason}") from None

@@ -183,8 +183,7 @@ def _beside(run: _Run, rules: Any) -> Trace:
     key, answer, rules = keyed_dump(
         run.problem, tensors, "the model", rules, run.names, share, run.recorded.known
     )
-    marking = marked(Marking, key, answer, rules)
-    return Trace(run.problem, marking, tensors)
+    return Trace(run.problem, marked(Marking, key, answer, rules), tensors)
 
 
 def _of_a_family(
@@ -288,7 +287,6 @@ def _causal(recorded: Recorded) -> dict[str, Any]:
 
 
 def _masks(recorded: Recorded, *, is_decoder: bool) -> dict[str, Any]:
-    """Return the masks that a layer of PyTorch is called with, as conventions."""
     found: dict[str, Any] = {}
     for name, given in recorded.given.items():
         if not hasattr(given, "ndim") or "mask" not in name:

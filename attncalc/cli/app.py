@@ -42,20 +42,17 @@ class _Command(TyperCommand):
             raise
 
     def collect_usage_pieces(self, _: Any) -> list[str]:
-        """Return the usage after the name of the command."""
         return [usage_of(str(self.name))]
 
     def format_help(self, _: Any, formatter: Any) -> None:
-        """Write the short help."""
-        from attncalc.cli.flags.helping import help_of  # most runs print no help
+        from attncalc.cli.commands.help import help_of  # most runs print no help
 
         formatter.write(help_of(str(self.name)))
 
 
 class _Group(TyperGroup):
     def format_help(self, _: Any, formatter: Any) -> None:
-        """Write the help."""
-        from attncalc.cli.flags.helping import help_of_all
+        from attncalc.cli.commands.help import help_of_all
 
         formatter.write(help_of_all(HELP, OPTIONS))
 
@@ -105,12 +102,12 @@ def _function(name: str) -> Callable[..., None]:
     def run(context: typer.Context, **_: Any) -> None:
         module = import_module(f"attncalc.cli.commands.{command.module}")
         work: Callable[[Mapping[str, Any]], int | None]
-        work = getattr(module, command.function or command.module)
+        work = getattr(module, command.function)
         raise typer.Exit(work({**context.params, "command": name}) or 0)
 
     def show_all(wanted: bool) -> None:
         if wanted:
-            from attncalc.cli.flags.helping import help_of
+            from attncalc.cli.commands.help import help_of
 
             _print(help_of(name, everything=True))
 
@@ -128,7 +125,6 @@ def _function(name: str) -> Callable[..., None]:
 
 
 def _print(text: str, code: int = 0) -> None:
-    """Print, and end."""
     from attncalc.cli.streams import emit
 
     emit(text)

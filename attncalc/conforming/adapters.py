@@ -25,21 +25,10 @@ def adapter(name: str) -> Callable[..., Any]:
     return found
 
 
-def torch_sdpa(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Any:
+def torch_sdpa(query: Any, key: Any, value: Any, **named: Any) -> Any:
     """Call `torch.nn.functional.scaled_dot_product_attention`."""
-    named = {"is_causal": is_causal, "scale": scale, "enable_gqa": enable_gqa}
     torch = importlib.import_module("torch")
-    return torch.nn.functional.scaled_dot_product_attention(
-        query, key, value, attn_mask=attn_mask, **named
-    )
+    return torch.nn.functional.scaled_dot_product_attention(query, key, value, **named)
 
 
 def torch_flex(
@@ -48,12 +37,11 @@ def torch_flex(
     value: Any,
     attn_mask: Any = None,
     is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
     softcap: float | None = None,
     window: int | None = None,
     alibi_slopes: Any = None,
     query_offset: int | None = None,
+    **named: Any,
 ) -> Any:
     """Call FlexAttention, with one score modification for all arguments."""
     torch = importlib.import_module("torch")
@@ -74,7 +62,7 @@ def torch_flex(
             score = torch.where(at - j < window, score, -float("inf"))
         return score
 
-    return flex(query, key, value, score_mod=modified, scale=scale, enable_gqa=enable_gqa)
+    return flex(query, key, value, score_mod=modified, **named)
 
 
 def _as_numbers(torch: Any, mask: Any, query: Any, key: Any) -> Any:
@@ -113,55 +101,29 @@ def torch_multihead(
 
 
 def jax_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
+    query: Any, key: Any, value: Any, attn_mask: Any = None, enable_gqa: bool = False, **named: Any
 ) -> Any:
     """Call `jax.nn.dot_product_attention`, whose arrays are (batch, tokens, heads, width)."""
     jax = importlib.import_module("jax")
     if value.shape[-1] != key.shape[-1]:
         raise NotImplementedError("dot_product_attention has one width of heads")
-    named: dict[str, Any] = {}
     if attn_mask is not None:
         full = jax.numpy.broadcast_to(attn_mask, (*query.shape[:3], key.shape[2]))
         named["mask" if attn_mask.dtype == bool else "bias"] = full
     arrays = (each.swapaxes(1, 2) for each in (query, key, value))
-    found = jax.nn.dot_product_attention(*arrays, is_causal=is_causal, scale=scale, **named)
-    return found.swapaxes(1, 2)
+    return jax.nn.dot_product_attention(*arrays, **named).swapaxes(1, 2)
 
 
-def onnx_reference(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    softcap: float | None = None,
-) -> Any:
+def onnx_reference(query: Any, key: Any, value: Any, softcap: Any = None, **named: Any) -> Any:
     """Compute the operator Attention of ONNX by its reference."""
-    model, given = _onnx_model(query, key, value, attn_mask, is_causal, scale, softcap)
+    model, given = _onnx_model(query, key, value, softcap=softcap, **named)
     reference = importlib.import_module("onnx.reference")
     return reference.ReferenceEvaluator(model).run(None, given)[0]
 
 
-def onnxruntime(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    softcap: float | None = None,
-) -> Any:
+def onnxruntime(query: Any, key: Any, value: Any, softcap: Any = None, **named: Any) -> Any:
     """Compute the operator Attention of ONNX by ONNX Runtime on the CPU."""
-    model, given = _onnx_model(query, key, value, attn_mask, is_causal, scale, softcap)
+    model, given = _onnx_model(query, key, value, softcap=softcap, **named)
     runtime = importlib.import_module("onnxruntime")
     providers = ["CPUExecutionProvider"]
     session = runtime.InferenceSession(model.SerializeToString(), providers=providers)
@@ -169,13 +131,13 @@ def onnxruntime(
 
 
 def _onnx_model(
-    query: Any, key: Any, value: Any, mask: Any, is_causal: bool, scale: Any, softcap: Any
+    query: Any, key: Any, value: Any, attn_mask: Any = None, enable_gqa: bool = False, **named: Any
 ) -> tuple[Any, dict[str, Any]]:
     """Return a model of one operator, and its inputs."""
     helper = importlib.import_module("onnx.helper")
-    given = {"Q": query, "K": key, "V": value} | ({} if mask is None else {"mask": mask})
-    attributes = {"is_causal": int(is_causal), "scale": scale, "softcap": softcap}
-    attributes = {name: each for name, each in attributes.items() if each is not None}
+    given = {"Q": query, "K": key, "V": value} | ({} if attn_mask is None else {"mask": attn_mask})
+    attributes = {name: each for name, each in named.items() if each is not None}
+    attributes["is_causal"] = int(named.get("is_causal", False))
     node = helper.make_node("Attention", list(given), ["Y"], **attributes)
     types = {name: helper.np_dtype_to_tensor_dtype(each.dtype) for name, each in given.items()}
     inputs = [

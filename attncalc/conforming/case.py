@@ -100,8 +100,7 @@ class Case:
         given = self.call.get("attn_mask")
         if given is None:
             return None
-        full: Matrix = np.broadcast_to(given, (*self.q.shape[:3], self.k.shape[2]))[batch]
-        return full
+        return np.asarray(np.broadcast_to(given, (*self.q.shape[:3], self.k.shape[2]))[batch])
 
     def fields(self, batch: int) -> dict[str, Any]:
         """Return the fields of the problem that one element of the batch is."""
@@ -165,8 +164,7 @@ class Case:
 
 def beside(heads: Matrix) -> Matrix:
     """Return the heads (heads, tokens, width) side by side, as problems have them."""
-    joined: Matrix = heads.swapaxes(0, 1).reshape(heads.shape[1], -1)
-    return joined
+    return np.asarray(heads.swapaxes(0, 1).reshape(heads.shape[1], -1))
 
 
 def as_of(dtype: str, values: Matrix) -> Matrix:
@@ -227,8 +225,8 @@ def _made(
     q = rng.normal(size=(batch, heads, queries, width)) * times
     k = rng.normal(size=(batch, heads // groups, keys, width))
     v = rng.normal(size=(batch, heads // groups, keys, v_width or width))
-    up = rng.normal(size=(batch, heads, queries, v_width or width)) if backward else None
-    up = None if up is None else as_of(dtype, up)
+    of_outputs = batch, heads, queries, v_width or width
+    up = as_of(dtype, rng.normal(size=of_outputs)) if backward else None
     q, k, v = (as_of(dtype, each) for each in (q, k, v))
     return Case(feature, name, q, k, v, dtype, call, alignment, up, layout)
 

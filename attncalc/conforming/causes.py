@@ -6,6 +6,7 @@ place of a step. No result is computed twice: the changed problem is solved like
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -87,8 +88,7 @@ def _explained(
 
 
 def _wrong(got: Matrix, right: Expected, name: str) -> Matrix:
-    wrong: Matrix = np.abs(got - right.values[name]) > right.bounds[name]
-    return wrong
+    return np.asarray(np.abs(got - right.values[name]) > right.bounds[name])
 
 
 def _in_heads(says: str, heads: Matrix) -> str:
@@ -99,7 +99,6 @@ def _in_heads(says: str, heads: Matrix) -> str:
 
 
 def _not_finite(case: Case, got: Matrix, right: Expected) -> Iterator[Cause]:
-    """Yield why results are nan or infinite."""
     bad = ~np.isfinite(got)
     if (bad.any(axis=-1) <= right.empty).all():
         yield Cause("empty-row", "a query without any key gives nan; 0 is expected")
@@ -152,8 +151,7 @@ def _empty_rows(fields: Fields) -> Matrix:
     keep = fields.get("keep")
     if keep is None or keep.shape[-2] != fields["Q"].shape[-2]:
         return np.zeros(1, bool)
-    empty: Matrix = keep.sum(axis=-1) == 0
-    return empty
+    return np.asarray(keep.sum(axis=-1) == 0)
 
 
 def _averaged_where_empty(fields: Fields) -> Fields:
@@ -184,14 +182,15 @@ def _set(**changed: Any) -> Change:
     return lambda fields: fields | changed
 
 
-def _changed(name: str, change: Callable[[Any], Any]) -> Change:
-    """Change one field, where it is given and keeps its shape."""
+def _changed(change: Callable[[Any], Any], *names: str) -> Change:
+    """Change fields, where they are given and keep their shapes."""
 
     def made(fields: Fields) -> Fields | None:
-        if name not in fields:
+        if not fields.keys() >= {*names}:
             return None
-        new = change(fields[name])
-        return fields | {name: new} if np.shape(new) == np.shape(fields[name]) else None
+        new = {name: change(fields[name]) for name in names}
+        are_alike = all(np.shape(each) == np.shape(fields[name]) for name, each in new.items())
+        return fields | new if are_alike else None
 
     return made
 
@@ -200,19 +199,14 @@ def _causal(case: Case, allowed: Matrix) -> Change:
     """Replace the causal mask, in addition to attn_mask."""
 
     def change(fields: Fields) -> Fields:
-        plain = {**fields, **_own_masks(case, fields)}
+        plain = dict(fields)
+        if case.call.get("query_offset") is not None:  # it is part of the mask, too
+            plain["keep"] = np.ones(allowed.shape)
         for name in ("causal", "causal_alignment"):
             plain.pop(name, None)
         return plain | {"keep": plain.get("keep", 1.0) * allowed}
 
     return change
-
-
-def _own_masks(case: Case, fields: Fields) -> Fields:
-    """Return only the mask of attn_mask, if a query offset is part of the mask, too."""
-    if case.call.get("query_offset") is None:
-        return {}
-    return {"keep": np.ones((case.q.shape[2], case.k.shape[2]))}
 
 
 def _by(step: str, right: str, **matrices: Any) -> Change:
@@ -281,10 +275,6 @@ def _key_heads(order: Matrix) -> Change:
     return lambda fields: fields | {"K": fields["K"][order], "V": fields["V"][order]}
 
 
-def _rolled(names: str, by: int) -> Change:
-    return lambda fields: fields | {each: np.roll(fields[each], by, axis=1) for each in names}
-
-
 # -- tables ---------------------------------------------------------------------------------------
 
 
@@ -346,23 +336,23 @@ def _of_masks(case: Case) -> Iterator[Named]:
     if np.asarray(mask).dtype == bool:
         name = "keep"
         says = "keys are masked where attn_mask is true"
-        yield "mask-inverted", says, _changed("keep", lambda keep: 1 - keep)
+        yield "mask-inverted", says, _changed(lambda keep: 1 - keep, "keep")
         says = "attn_mask is added to the scores as 1 and 0"
         yield "mask-added", says, lambda f: _unmasked(f) | {"bias": f["keep"]}
         yield "mask-multiplied", "the scores are multiplied by attn_mask", _times_mask
     else:
         name = "bias"
-        sign = _changed("bias", lambda bias: np.where(np.isneginf(bias), bias, -bias))
+        sign = _changed(lambda bias: np.where(np.isneginf(bias), bias, -bias), "bias")
         yield "mask-sign", "attn_mask is subtracted", sign
         says = "attn_mask is added before the scores are scaled"
-        yield "mask-before-scale", says, _changed("bias", lambda bias: bias * factor)
+        yield "mask-before-scale", says, _changed(lambda bias: bias * factor, "bias")
         yield "mask-as-boolean", "attn_mask is read as true and false", _as_boolean
     says = "the mask is on the other side of the keys"
-    yield "mask-side", says, _changed(name, lambda own: own[..., ::-1])
+    yield "mask-side", says, _changed(lambda own: own[..., ::-1], name)
     says = "queries and keys of the mask are exchanged"
-    yield "mask-transposed", says, _changed(name, lambda own: own.swapaxes(-1, -2))
+    yield "mask-transposed", says, _changed(lambda own: own.swapaxes(-1, -2), name)
     says = "every head has the mask of the first"
-    yield "mask-of-head", says, _changed(name, lambda own: np.broadcast_to(own[:1], own.shape))
+    yield "mask-of-head", says, _changed(lambda own: np.broadcast_to(own[:1], own.shape), name)
 
 
 def _of_scales(case: Case) -> Iterator[Named]:
@@ -406,9 +396,9 @@ def _of_sinks(case: Case) -> Iterator[Named]:
         return
     yield "sinks-forgotten", "sinks are not applied", _dropped("sinks")
     says = "sinks are applied to the heads in reverse order"
-    yield "sinks-of-head", says, _changed("sinks", lambda sinks: sinks[::-1])
+    yield "sinks-of-head", says, _changed(lambda sinks: sinks[::-1], "sinks")
     factor = case.q.shape[3] ** -0.5
-    scaled = _changed("sinks", lambda sinks: [factor * each for each in sinks])
+    scaled = _changed(lambda sinks: [factor * each for each in sinks], "sinks")
     yield "sinks-scaled", "sinks are scaled like scores", scaled
     largest = "max({last}[h,i,k] for k in m)"
     for says, less, sink in (
@@ -430,10 +420,10 @@ def _of_alibi(case: Case) -> Iterator[Named]:
         return
     yield "alibi-forgotten", "alibi_slopes are not applied", _dropped("alibi")
     says = "distances are added, not subtracted"
-    negative = _changed("alibi_slopes", lambda slopes: [-each for each in slopes])
+    negative = _changed(lambda slopes: [-each for each in slopes], "alibi_slopes")
     yield "alibi-sign", says, negative
     says = "slopes are applied to the heads in reverse order"
-    yield "alibi-of-head", says, _changed("alibi_slopes", lambda slopes: slopes[::-1])
+    yield "alibi-of-head", says, _changed(lambda slopes: slopes[::-1], "alibi_slopes")
     ahead = np.arange(case.q.shape[2])[:, None] - np.arange(case.k.shape[2])
     for says, distances in (
         ("the distance to keys after the query is 0", np.maximum(ahead, 0)),
@@ -508,10 +498,11 @@ def _of_matrices(case: Case) -> Iterator[Named]:
     words = {"V": "the values are", "K": "the keys are", "Q": "the queries are"}
     for names, says in ({"KV": "keys and values are"} | words).items():
         code = {"KV": "keys"}.get(names, names.lower())
-        yield f"{code}-shifted", f"{says} one token late", _rolled(names, 1)
-        yield f"{code}-shifted", f"{says} one token early", _rolled(names, -1)
+        for by, when in ((1, "late"), (-1, "early")):
+            rolled = _changed(partial(np.roll, shift=by, axis=1), *names)
+            yield f"{code}-shifted", f"{says} one token {when}", rolled
     for name, says in words.items():
-        backwards = _changed(name, lambda each: each[:, ::-1])
+        backwards = _changed(lambda each: each[:, ::-1], name)
         yield f"{name.lower()}-reversed", f"{says} in reverse order", backwards
 
 
@@ -541,23 +532,18 @@ _NO_ROPE = ("positions", "rope_base", "rope_pairing", "rope_dims", "rope_query_o
 _NO_NORM = ("qk_norm", "qk_eps", "gamma_Q", "gamma_K")
 
 
-def _without(*names: str) -> Change:
-    return lambda fields: {n: value for n, value in fields.items() if n not in names}
-
-
 def _of_rope(case: Case) -> Iterator[Named]:
     base = case.call.get("rope_base")
     if base is None:
         return
     normed = {"Q": _read_from("Q_rot"), "K": _read_from("K_rot")}
-    none = _without(*_NO_ROPE, *_NO_NORM)
-    yield "rope-forgotten", "queries and keys are not rotated", _without(*_NO_ROPE)
+    none = _dropped(*_NO_ROPE, *_NO_NORM)
+    yield "rope-forgotten", "queries and keys are not rotated", _dropped(*_NO_ROPE)
     plain = {"Q": _plain_norm("Q"), "K": _plain_norm("K")}
     for name, left, says in (("Q", "K", "queries"), ("K", "Q", "keys")):
         reads = {name: normed[name], left: plain[left]}
         yield "rope-one-side", f"only {says} are rotated", _given_as(none, **reads)
-    both = _given_as(none, **normed, V=_rotated_values)
-    yield "rope-values", "values are rotated, too", both
+    yield "rope-values", "values are rotated, too", _given_as(none, **normed, V=_rotated_values)
     pairing = "interleaved" if case.call.get("rope_pairing") == "halves" else "halves"
     says = f"columns are paired as {pairing}, not {case.call.get('rope_pairing')}"
     yield "rope-pairing", says, _set(rope_pairing=pairing)
@@ -573,7 +559,7 @@ def _of_frequencies(case: Case, base: float) -> Iterator[Named]:
     width = case.q.shape[3]
     dims = case.call.get("rope_dims")
     if dims is not None:
-        yield "rope-partial", f"all {width} columns are rotated, not {dims}", _without("rope_dims")
+        yield "rope-partial", f"all {width} columns are rotated, not {dims}", _dropped("rope_dims")
     own = width if dims is None else dims
     pairs = np.arange(own // 2)
     exponents = (
@@ -586,9 +572,9 @@ def _of_frequencies(case: Case, base: float) -> Iterator[Named]:
     for says, exponent in exponents:
         if not np.array_equal(exponent, 2 * pairs / own):
             with_own = _set(rope_frequencies=(base**-exponent)[None])
-            yield "rope-exponent", says, _both(_without("rope_base"), with_own)
+            yield "rope-exponent", says, _both(_dropped("rope_base"), with_own)
     reverse = _set(rope_frequencies=-(base ** (-2 * pairs / own))[None])
-    yield "rope-direction", "rotated in the other direction", _both(_without("rope_base"), reverse)
+    yield "rope-direction", "rotated in the other direction", _both(_dropped("rope_base"), reverse)
     if base != 10000:
         yield "rope-base", "rope_base is not read: the base is 10000", _set(rope_base=10000.0)
 
@@ -613,13 +599,13 @@ def _rotated_values(fields: Fields) -> Matrix:
 def _of_norms(case: Case) -> Iterator[Named]:
     if case.call.get("qk_norm") is None:
         return
-    yield "norm-forgotten", "queries and keys are not normalized", _without(*_NO_NORM)
+    yield "norm-forgotten", "queries and keys are not normalized", _dropped(*_NO_NORM)
     yield "norm-mean", "the mean is subtracted: LayerNorm, not RMSNorm", _set(qk_norm="layer")
     for eps in (0.0, 1e-12, 1e-8, 1e-5, 1e-3, *(2.0**-bits for bits in (52, 23, 10, 7))):
         says = f"the epsilon is {eps:.3g}, not {QK_EPS:g}"
         yield "norm-eps", says, _set(qk_eps=eps)
     for name, says in (("Q", "queries"), ("K", "keys")):
-        change = _given_as(_without(*_NO_NORM), **{name: _plain_norm(name)})
+        change = _given_as(_dropped(*_NO_NORM), **{name: _plain_norm(name)})
         yield "norm-one-side", f"only {says} are normalized", change
     over_heads = "sum({n}[g,i,a] ** 2 for g in heads for a in d_k) / (heads * d_k)"
     if case.q.shape[1] > 1:
@@ -629,15 +615,14 @@ def _of_norms(case: Case) -> Iterator[Named]:
     yield "norm-eps", "the epsilon is added to the root, not inside it", _squares(outside)
     if case.call.get("q_gain") is None:
         return
-    yield "norm-gain", "the gains are not applied", _without("gamma_Q", "gamma_K")
-    plus = _both(_changed("gamma_Q", lambda g: [x + 1 for x in g]),
-                 _changed("gamma_K", lambda g: [x + 1 for x in g]))  # fmt: skip
+    yield "norm-gain", "the gains are not applied", _dropped("gamma_Q", "gamma_K")
+    plus = _changed(lambda gains: [each + 1 for each in gains], "gamma_Q", "gamma_K")
     yield "norm-one-plus", "the gains are 1 + w, not w", plus
     says = "the gains of queries and keys are exchanged"
     yield "norm-swapped", says, lambda f: {**f, "gamma_Q": f["gamma_K"], "gamma_K": f["gamma_Q"]}
     if case.call.get("rope_base") is not None:
         bare = {name: _read_from(f"{name}_rot", *_NO_NORM) for name in "QK"}
-        after = _given_as(_without(*_NO_ROPE), **bare)
+        after = _given_as(_dropped(*_NO_ROPE), **bare)
         yield "norm-after-rope", "queries and keys are normalized after the rotation", after
 
 

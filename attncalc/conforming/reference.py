@@ -73,12 +73,9 @@ def _names(case: Case) -> tuple[str, ...]:
 
 
 def _apart(case: Case, matrix: Matrix) -> Matrix:
-    """Return a result with its heads apart: (heads, tokens, width)."""
     if matrix.ndim == 3:
         return matrix
-    heads = case.q.shape[1]
-    apart: Matrix = matrix.reshape(len(matrix), heads, -1).swapaxes(0, 1)
-    return apart
+    return np.asarray(matrix.reshape(len(matrix), case.q.shape[1], -1).swapaxes(0, 1))
 
 
 @np.errstate(all="ignore")  # a wrong way may overflow
@@ -114,5 +111,4 @@ def _terms(step: Step, inputs: list[Range], value: Matrix) -> Matrix:
     if not step.operation.is_rational or not all(np.isfinite(each).all() for each in sizes):
         return np.abs(value)
     both = step.operation.reach(*(Range(-each, each) for each in sizes))
-    terms: Matrix = np.maximum(np.abs(both.low), np.abs(both.high))
-    return terms
+    return np.asarray(np.maximum(np.abs(both.low), np.abs(both.high)))

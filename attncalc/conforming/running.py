@@ -230,7 +230,6 @@ def _called(function: Callable[..., Any], backend: str, device: str, case: Case)
 
 
 def _as_arrays(backend: str, device: str, case: Case) -> tuple[list[Any], dict[str, Any]]:
-    """Return the inputs and the keyword arguments as a kernel gets them."""
     array = _maker(backend, device)
     arrays = [_laid_out(array, each, case) for each in (case.q, case.k, case.v)]
     if case.upstream is not None and backend == "torch":

@@ -146,8 +146,7 @@ def _errors(name: str, got: Matrix, right: Expected) -> Matrix:
     off = np.where(got == right.values[name], 0.0, off)
     if name == "O":  # PyTorch has given both nan and 0 for a query without a key
         off = np.where(right.empty[..., None] & np.isnan(got), 0.0, off)
-    units: Matrix = np.where(np.isnan(off), np.inf, off)
-    return units
+    return np.where(np.isnan(off), np.inf, off)
 
 
 def _failure(kernel: Callee, case: Case, called: Called, right: Expected, why: str) -> Failure:

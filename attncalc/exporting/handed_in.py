@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -52,38 +52,34 @@ def results(source: Path, submission: Path) -> str:
             answer = handed_in(submission, key)
         results = of_marking(mark(key, answer, course.rules), course)
     except AttncalcError as error:
-        results = of_none(_without_folder(say(str(error)), submission), course, say)
+        why = say(str(error)).replace(f"{submission}{os.sep}", "")
+        results = of_none(why.replace(str(submission), "what was handed in"), course, say)
     return in_json(results, indent=2) + "\n"
 
 
 def of_marking(marking: Marking, course: Course) -> dict[str, Any]:
     """Return the earned points, and the sentences: all at the top, and a step's at its test."""
     say = catalogue(marking.key.problem.language).say
-    shares = {marks.step.name: marks.credit(marking.rules) for marks in marking.steps}
+    shares = dict.fromkeys(course.asked, Fraction(0))
+    shares |= {marks.step.name: marks.credit(marking.rules) for marks in marking.steps}
     said = {marks.step.name: verdict_of_step(marking, marks) for marks in marking.steps}
     if marking.lines:
         shares[LINES] = share_of_lines(marking)
         said[LINES] = verdict_of_lines(marking)
     titles = {marks.step.name: marks.step.title for marks in marking.steps}
+    named = {name: say(titles.get(name, "the map")) for name in course.asked}
     tests = [
-        _test(
-            name,
-            say(titles.get(name, "the map")),
-            shares.get(name, Fraction(0)),
-            course,
-            tuple(map(say, said[name])),
-        )
-        for name in course.asked
+        _test(name, title, shares[name], course, map(say, said[name]))
+        for name, title in named.items()
     ]
-    earned = sum((course.most(name) * shares.get(name, 0) for name in course.asked), Fraction(0))
+    earned = sum((course.most(name) * shares[name] for name in course.asked), Fraction(0))
     place = on_a_line(Path(marking.answer.place).name)
     return _told(earned, "\n".join(map(say, (f"Read from {place}.", *verdict(marking)))), tests)
 
 
 def of_none(why: str, course: Course, say: Callable[[str], str]) -> dict[str, Any]:
     """Return no points for any step, with the reason."""
-    said = (say("Not found."),)
-    tests = [_test(name, "", Fraction(0), course, said) for name in course.asked]
+    tests = [_test(name, "", Fraction(0), course, [say("Not found.")]) for name in course.asked]
     return _told(Fraction(0), why, tests)
 
 
@@ -91,15 +87,13 @@ def _told(earned: Fraction, output: str, tests: list[dict[str, Any]]) -> dict[st
     return {
         "score": _points(earned),
         "output": output,
-        "output_format": "text",
-        "test_output_format": "text",
-        "test_name_format": "text",
+        **dict.fromkeys(("output_format", "test_output_format", "test_name_format"), "text"),
         "tests": tests,
     }
 
 
 def _test(
-    name: str, title: str, share: Fraction, course: Course, said: tuple[str, ...]
+    name: str, title: str, share: Fraction, course: Course, said: Iterable[str]
 ) -> dict[str, Any]:
     most = course.most(name)
     return {
@@ -204,7 +198,3 @@ def _home_of_steps(files: list[Path]) -> Path | None:
         if path.suffix.lower() in SHEETS and name_of_key(path.stem) is not None
     }
     return homes.pop() if len(homes) == 1 else None
-
-
-def _without_folder(message: str, folder: Path) -> str:
-    return message.replace(f"{folder}{os.sep}", "").replace(str(folder), "what was handed in")

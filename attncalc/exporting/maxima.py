@@ -14,20 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.equations.expressions import (
-    Call,
-    Expression,
-    Negative,
-    Number,
-    Product,
-    Quotient,
-    Ratio,
-    Root,
-    Sum,
-    Symbol,
-    Transposed,
-    Where,
-)
+from attncalc.equations import expressions as node
 from attncalc.problem.step import Step
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
@@ -77,7 +64,7 @@ class _Maxima(MathWriter):
     def own(self) -> str:
         return self.write(formula(self.step, self.solution.problem))
 
-    def symbol(self, symbol: Symbol) -> str:
+    def symbol(self, symbol: node.Symbol) -> str:
         name, problem = symbol.name, self.solution.problem
         if name == "d_k":
             return str(problem.attention_of(self.step.name).d_k)
@@ -98,47 +85,47 @@ class _Maxima(MathWriter):
         heads = heads_of(self.solution, self.step.name)
         return (self.head - 1) * count // heads + 1 if count and self.head else 0
 
-    def number(self, number: Number) -> str:
+    def number(self, number: node.Number) -> str:
         if number.exact is None:
             raise UnwrittenError
         return f"({number.exact})"
 
-    def ratio(self, ratio: Ratio) -> str:
+    def ratio(self, ratio: node.Ratio) -> str:
         return f"({ratio.exact})"
 
-    def sum(self, total: Sum) -> str:
+    def sum(self, total: node.Sum) -> str:
         return f"({' + '.join(map(self._term, total.terms))})"
 
-    def _term(self, term: Expression) -> str:
+    def _term(self, term: node.Expression) -> str:
         """Write a term; a row that is added to each row is repeated."""
         given = self.solution.problem.given
-        if isinstance(term, Symbol) and term.name in given:
+        if isinstance(term, node.Symbol) and term.name in given:
             rows = self.solution.shape_of(self.step.name)[-2]
             if given[term.name].shape[-2] == 1 < rows:
                 return f"attn_down({self.write(term)}, {rows})"
         return self.write(term)
 
-    def negative(self, negative: Negative) -> str:
+    def negative(self, negative: node.Negative) -> str:
         return f"(-1*{self.write(negative.term)})"
 
-    def product(self, product: Product) -> str:
+    def product(self, product: node.Product) -> str:
         if product.sign == "⊙":
             return f"({'*'.join(map(self.write, product.factors))})"
         return f"({' . '.join(map(self.write, product.factors))})"
 
-    def quotient(self, quotient: Quotient) -> str:
+    def quotient(self, quotient: node.Quotient) -> str:
         return f"({self.write(quotient.top)}/{self.write(quotient.bottom)})"
 
-    def root(self, root: Root) -> str:
+    def root(self, root: node.Root) -> str:
         return f"float(sqrt({self.write(root.radicand)}))"
 
-    def transposed(self, transposed: Transposed) -> str:
+    def transposed(self, transposed: node.Transposed) -> str:
         return f"transpose({self.write(transposed.matrix)})"
 
-    def call(self, call: Call) -> str:
+    def call(self, call: node.Call) -> str:
         if call.function == "softmax":
             return f"attn_softmax({self.write(call.argument)})"
-        name = call.argument.name if isinstance(call.argument, Symbol) else ""
+        name = call.argument.name if isinstance(call.argument, node.Symbol) else ""
         count = heads_of(self.solution, name) if name in self.steps else 0
         if call.function not in ("concat", "mean") or not count:  # others are of rows
             raise UnwrittenError
@@ -156,7 +143,7 @@ class _Maxima(MathWriter):
             return place.variable
         return f"({_Maxima(self.solution, self.steps[name], head, self.inputs).own()})"
 
-    def where(self, where: Where) -> str:
+    def where(self, where: node.Where) -> str:
         digits = np.asarray(self.solution.shown(self.step.name), np.float64)
         allowed = np.isfinite(digits[self.head - 1] if self.head else digits).astype(np.float64)
         return f"attn_where({self.write(where.value)}, {matrix(allowed)})"

@@ -86,7 +86,6 @@ def plain(xml: str) -> str:
 
 
 def _gaps(key: Key, grid: Grid) -> str:
-    """Return a gap for each entry."""
     heads = accepted_alone(key, grid.name)
     rows = heads[grid.head - 1] if grid.head else heads
     return table(grid.rows, grid.columns, [[_gap(each) for each in row] for row in rows])
@@ -96,10 +95,8 @@ def _drop_downs(key: Key, course: Course) -> Callable[[Line], str] | None:
     """Return what writes the syntax of a drop-down: each right option earns all, others nothing."""
     if LINES not in course.asked:
         return None
-    right, options = (
-        right_options(key),
-        [_EDGES.sub(r"\\\g<0>", escape(o)) for o in options_of(key.solution)],
-    )
+    right = right_options(key)
+    options = [_EDGES.sub(r"\\\g<0>", escape(each)) for each in options_of(key.solution)]
 
     def chosen(line: Line) -> str:
         answers = (("=" if n in right[line] else "%0%") + each for n, each in enumerate(options))

@@ -1,43 +1,44 @@
 """An exam for Numbas: a gap for each matrix, marked by the script that marks practice pages.
 
 The format is that of https://docs.numbas.org.uk/en/latest/. The script computes the key in the
-browser, from the given matrices. The file contains no digit of it, but what common mistakes give,
-so that the script can name the cause of a wrong step.
+browser, from the given matrices. The file contains no digit of it, but what common mistakes make of
+each step, so that the script can name the cause of a wrong one. These results follow from the key's
+own earlier steps. Entries that have a number of the key, such as those of a transposed matrix, are
+stated by their places in it.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import distinct_names, in_json, on_a_line
 from attncalc.base.typed import quoted
+from attncalc.base.types import Range
 from attncalc.equations.operation import UnstatedError
-from attncalc.exporting.causes import mistakes
+from attncalc.exporting import worksheet
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, lines_of, options_of
 from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import (
-    inert,
-    infinite_steps,
-    questions,
-    refuse_other_steps,
-    refuse_too_many,
-    statement,
-    title_of,
-)
+from attncalc.grading.causes import made_instead
 from attncalc.grading.key import Key
-from attncalc.grading.rules import Rules, Status
+from attncalc.grading.known import Known
+from attncalc.grading.rules import Cause, Rules, Status
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.solving.solution import Solution, solve
 from attncalc.writing.document import Grid
 from attncalc.writing.live.data import language_data, live_data
 from attncalc.writing.live.script import NUMBAS, script
+from attncalc.writing.verdict import done
 
 MOST_CELLS = 900
 """The number of fields from which a browser takes seconds for a page."""
+FINER_BOUNDS = 4
+"""Decimals of bounds in addition to those of the problem."""
 SPECIAL = "{}$\\"
 """Characters that Numbas interprets as parts of formulas, even in a text."""
 NOTE = (
@@ -95,22 +96,25 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
         gaps.append(asked)
         return f"[[{len(gaps) - 1}]]"
 
-    prompt = questions(solution, course, lambda grid: f"<p>{asks(grid)}</p>", asks)
-    refuse_other_steps(_asked(one, c) for one, (_, c) in zip(shown, versions, strict=True))
-    last = len(versions) - 1
+    prompt = worksheet.questions(solution, course, lambda grid: f"<p>{asks(grid)}</p>", asks)
+    both = zip(shown, versions, strict=True)
+    worksheet.refuse_other_steps(_asked(one, course) for one, (_, course) in both)
+    drawn = {"name": "attn_version", "group": "Ungrouped variables"}
+    drawn["definition"] = f"random(0..{len(versions) - 1})"
+    drawn |= {"description": "", "templateType": "anything"}
     return {
-        "name": title_of(key.problem),
+        "name": worksheet.title_of(key.problem),
         "tags": [],
         "metadata": {"description": "", "licence": "None specified"},
         "statement": "<div>{attn_statement(attn_version)}</div>",
         "advice": "",
         "rulesets": {},
         "extensions": [],
-        "variables": {"attn_version": _variable("attn_version", f"random(0..{last})")},
+        "variables": {"attn_version": drawn},
         "variablesTest": {"condition": "", "maxRuns": 100},
         "ungrouped_variables": ["attn_version"],
         "variable_groups": [],
-        "functions": dict(_functions()),
+        "functions": {name: _function(*each) for name, each in FUNCTIONS.items()},
         "preamble": {"js": _preamble(versions, gaps), "css": ""},
         "parts": [
             {
@@ -132,8 +136,8 @@ def _alike(solutions: Sequence[Solution]) -> Sequence[Solution]:
 
 def _refuse_what_numbas_cannot_hold(solution: Solution, course: Course) -> None:
     problem = solution.problem
-    refuse_too_many(solution, course, "Numbas", MOST_CELLS)
-    if infinite := infinite_steps(solution, course):
+    worksheet.refuse_too_many(solution, course, "Numbas", MOST_CELLS)
+    if infinite := worksheet.infinite_steps(solution, course):
         others = ",".join(name for name in course.asked if name not in infinite)
         raise InputError(f"{infinite[0]} has -inf, which a cell cannot: use --steps {others}")
     names = (each for one in problem.attentions for each in (*one.queries, *one.keys))
@@ -148,7 +152,7 @@ def _refuse_what_numbas_cannot_hold(solution: Solution, course: Course) -> None:
 def _asked(solution: Solution, course: Course) -> str:
     """Return what a question asks for, without its gaps."""
     options = on_a_line(", ".join(options_of(solution))) if LINES in course.asked else ""
-    return questions(solution, course, lambda grid: "", lambda line: options)
+    return worksheet.questions(solution, course, lambda grid: "", lambda line: options)
 
 
 def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid | Line]) -> str:
@@ -159,11 +163,11 @@ def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid | Line
         raise InputError(f"no equation states how {error} is computed in Numbas") from None
     asked = versions[0][1].asked
     steps, *others = (each.pop("steps") for each in data)
-    refuse_other_steps(in_json(each) for each in (steps, *others))
+    worksheet.refuse_other_steps(in_json(each) for each in (steps, *others))
     said = {
         "steps": steps,
         "versions": data,
-        "statements": [statement(key.solution) for key, _ in versions],
+        "statements": [worksheet.statement(key.solution) for key, _ in versions],
         "gaps": [[each.name, each.head] if isinstance(each, Grid) else list(each) for each in gaps],
         **(_of_the_map(*versions[0]) if LINES in asked else {}),
         "credits": _credits(versions[0][1].rules),
@@ -190,27 +194,10 @@ def _credits(rules: Rules) -> dict[str, float]:
     return known | {"undecided": float(rules.credit(Status.FOLLOWS))}
 
 
-def _variable(name: str, definition: str) -> dict[str, str]:
-    return {
-        "name": name,
-        "group": "Ungrouped variables",
-        "definition": definition,
-        "description": "",
-        "templateType": "anything",
-    }
-
-
-def _functions() -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, (parameters, kind, definition) in FUNCTIONS.items():
-        yield (
-            name,
-            {
-                "parameters": [[each, "number"] for each in parameters],
-                "type": kind,
-                "language": "javascript",
-                "definition": definition,
-            },
-        )
+def _function(parameters: Sequence[str], kind: str, definition: str) -> dict[str, Any]:
+    numbers = [[each, "number"] for each in parameters]
+    said = {"parameters": numbers, "type": kind}
+    return said | {"language": "javascript", "definition": definition}
 
 
 def _named(solution: Solution, grid: Grid) -> str:
@@ -247,14 +234,14 @@ def _drop_down(solution: Solution, course: Course, line: Line, at: int) -> dict[
         "marks": _marks_of_a_line(solution, course),
         "displayType": "dropdownlist",
         "shuffleChoices": False,
-        "choices": list(map(inert, options_of(solution))),
+        "choices": list(map(worksheet.inert, options_of(solution))),
         "matrix": f"attn_right(attn_version, {at})",
     }
 
 
 def _matrix(solution: Solution, course: Course, grid: Grid, at: int) -> dict[str, Any]:
     """Return the gap of a matrix: its size and its points."""
-    heads = {False: 1, True: solution.shape_of(grid.name)[0]}[bool(grid.head)]
+    heads = solution.shape_of(grid.name)[0] if grid.head else 1
     return {
         "type": "matrix",
         "customName": _named(solution, grid),
@@ -267,3 +254,58 @@ def _matrix(solution: Solution, course: Course, grid: Grid, at: int) -> dict[str
         "allowFractions": True,
         "precisionType": "none",
     }
+
+
+def steps_before(key: Key, course: Course) -> dict[str, list[str]]:
+    """Return the asked steps that each asked step depends on."""
+    before = {name: key.before[name] - {name} for name in course.steps}
+    return {name: [each for each in course.steps if each in before[name]] for name in before}
+
+
+def mistakes(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
+    """Return the mistakes as data: `clauses`, and for each version its steps.
+
+    A step has a list for each mistake: its code, the number of its clause, and its lowest and its
+    highest numbers, entry by entry in the layout of the plan; or instead places in the key from 1,
+    below 0 for the other sign.
+    """
+    clauses: dict[str, int] = {}
+    found = [_of_version(key, course, clauses) for key, course in versions]
+    key, course = versions[0]
+    return {"clauses": list(clauses), "before": steps_before(key, course), "mistakes": found}
+
+
+def _of_version(key: Key, course: Course, clauses: dict[str, int]) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    for name, before in steps_before(key, course).items():
+        points = {each: key.shown[each] for each in before}
+        known = Known(key, key.slack, points, {each: key.ranges[each] for each in before})
+        finite = [
+            each for each in made_instead(known, key.steps[name]) if np.isfinite(each[1]).all()
+        ]
+        entries = (
+            [cause.code, _numbered(cause, name, key, clauses), *_numbers(made, key, name)]
+            for cause, made in finite
+        )
+        found[name] = list({repr(each): each for each in entries}.values())
+    return found
+
+
+def _numbered(cause: Cause, name: str, key: Key, clauses: dict[str, int]) -> int:
+    """Return the number of a clause in the language of the problem."""
+    says = catalogue(key.problem.language).say(done(cause, name))
+    return clauses.setdefault(says, len(clauses))
+
+
+def _numbers(made: Range, key: Key, name: str) -> list[list[float]]:
+    """Return the bounds of the entries of a result, or their places in the key."""
+    decimals, shown = key.problem.decimals, key.shown[name]
+    middle = made.middle.round(decimals)
+    is_same = abs(middle.reshape(-1, 1)) == abs(shown.ravel())
+    if is_same.any(axis=1).all():
+        places = is_same.argmax(axis=1)
+        is_turned = (middle.ravel() < 0) != (shown.ravel()[places] < 0)
+        return [np.where(is_turned, -1 - places, places + 1).tolist()]
+    room = 10.0 ** -(decimals + FINER_BOUNDS)
+    ends = (made.low - room, made.high + room)
+    return [each.round(decimals + FINER_BOUNDS).ravel().tolist() for each in ends]

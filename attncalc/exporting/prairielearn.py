@@ -11,19 +11,12 @@ from dataclasses import replace
 from functools import partial
 
 from attncalc.base.text import in_json
-from attncalc.exporting import template
+from attncalc.exporting import template, worksheet
+from attncalc.exporting.handed_in import COURSE, PROBLEM
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course, write_course
-from attncalc.exporting.typed_in import COURSE, PROBLEM, VERSIONS, entries_of, name_of
+from attncalc.exporting.typed_in import VERSIONS, entries_of, name_of
 from attncalc.exporting.wheels import wheel_of_attncalc
-from attncalc.exporting.worksheet import (
-    inert,
-    refuse_other_steps,
-    refuse_too_many,
-    table,
-    title_of,
-    worksheet,
-)
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import Catalogue, catalogue
 from attncalc.problem.fields import LINES
@@ -51,7 +44,7 @@ def question(key: Key, course: Course) -> dict[str, str | bytes]:
 
     Raises InputError if too many entries, or the lines of the map, are asked for.
     """
-    _refuse_what_fields_cannot_hold(key, course)
+    worksheet.refuse_too_many(key.solution, course, "PrairieLearn", MOST_FIELDS)
     files = {PROBLEM: "".join(write_problem(key.problem))}
     return _files(key, course, files, _page(key, course))
 
@@ -63,22 +56,18 @@ def of_class(versions: Sequence[tuple[Key, Course]]) -> dict[str, str | bytes]:
     """
     files: dict[str, str] = {}
     for number, (key, course) in enumerate(versions, 1):
-        _refuse_what_fields_cannot_hold(key, course)
+        worksheet.refuse_too_many(key.solution, course, "PrairieLearn", MOST_FIELDS)
         problem = replace(key.problem, student="", code="")  # another student may get it
         files[f"{VERSIONS}/{number}.json"] = "".join(write_problem(problem))
         files[f"{VERSIONS}/{number}.html"] = _page(key, course)
-    refuse_other_steps(str([*entries_of(key, course)]) for key, course in versions)
+    worksheet.refuse_other_steps(str([*entries_of(key, course)]) for key, course in versions)
     return _files(*versions[0], files, _STATEMENT)
-
-
-def _refuse_what_fields_cannot_hold(key: Key, course: Course) -> None:
-    refuse_too_many(key.solution, course, "PrairieLearn", MOST_FIELDS)
 
 
 def _files(
     key: Key, course: Course, problems: Mapping[str, str], page: str
 ) -> dict[str, str | bytes]:
-    rules, title = write_course(course), title_of(key.problem)
+    rules, title = write_course(course), worksheet.title_of(key.problem)
     return {
         "info.json": _info(title, "".join(problems.values()) + rules),
         "question.html": page + _FEEDBACK,
@@ -108,16 +97,16 @@ def _info(title: str, content: str) -> str:
 def _page(key: Key, course: Course) -> str:
     fields, solution = partial(_fields, catalogue(key.problem.language)), key.solution
     if LINES not in course.asked:
-        return worksheet(solution, course, fields)
+        return worksheet.worksheet(solution, course, fields)
     chooses = partial(_drop_down, options_of(solution), right_options(key))
-    return worksheet(solution, course, fields, chooses)
+    return worksheet.worksheet(solution, course, fields, chooses)
 
 
 def _drop_down(options: Sequence[str], right: Mapping[Line, set[int]], line: Line) -> str:
     """Return a drop-down, which only the server sees whole; of inputs that tie, one is right."""
     answers = (
-        f'<pl-answer correct="{str(number == min(right[line])).lower()}">{inert(each)}</pl-answer>'
-        for number, each in enumerate(options)
+        f'<pl-answer correct="{str(number == min(right[line])).lower()}">{each}</pl-answer>'
+        for number, each in enumerate(map(worksheet.inert, options))
     )
     return (
         f'<pl-dropdown answers-name="{line.name}" sort="fixed" blank="true" allow-blank="true">'
@@ -127,9 +116,8 @@ def _drop_down(options: Sequence[str], right: Mapping[Line, set[int]], line: Lin
 
 def _fields(words: Catalogue, grid: Grid) -> str:
     """Return a table of fields: each keeps the typed text, decimals and blanks unchanged."""
-    return table(
-        grid.rows, grid.columns, [list(_row(words, grid, i)) for i in range(len(grid.rows))]
-    )
+    rows = [list(_row(words, grid, i)) for i in range(len(grid.rows))]
+    return worksheet.table(grid.rows, grid.columns, rows)
 
 
 def _row(words: Catalogue, grid: Grid, row: int) -> Iterator[str]:
@@ -137,7 +125,7 @@ def _row(words: Catalogue, grid: Grid, row: int) -> Iterator[str]:
         name = name_of(grid.name, grid.head, row, column)
         where = f"row {row + 1}, column {column + 1}"
         where = f"head {grid.head}, {where}" if grid.head else where
-        label = inert(f"{grid.name}, {words.say(where)}")
+        label = worksheet.inert(f"{grid.name}, {words.say(where)}")
         yield (
             f'<pl-string-input answers-name="{name}" aria-label="{label}" size="6" '
             'allow-blank="true" remove-leading-trailing="true" show-help-text="false">'

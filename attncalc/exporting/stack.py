@@ -63,18 +63,17 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     field = template("stack-input.xml")
     # STACK stores at most 255 letters of an answer: it is a variable, of any length
     variables = [*_ranges(key, places), *(f"key{name}: {right};" for _, name, right in fields)]
-    return plain(
-        template("stack-question.xml").format(
-            name=escape(on_a_line(name)),
-            text=worksheet(solution, course, _asks, _chooses if lines else None),
-            right=words.say("Right."),
-            sign=words.number("1.0")[1],
-            grade=_number(course.possible),
-            variables=escape("\n".join([template("functions.mac"), *variables])),
-            inputs="".join(field.format(kind=kind, name=name) for kind, name, _ in fields),
-            trees="".join(trees),
-        )
+    filled = template("stack-question.xml").format(
+        name=escape(on_a_line(name)),
+        text=worksheet(solution, course, _asks, _chooses if lines else None),
+        right=words.say("Right."),
+        sign=words.number("1.0")[1],
+        grade=_number(course.possible),
+        variables=escape("\n".join([template("functions.mac"), *variables])),
+        inputs="".join(field.format(kind=kind, name=name) for kind, name, _ in fields),
+        trees="".join(trees),
     )
+    return plain(filled)
 
 
 def _places(solution: Solution, course: Course) -> Iterator[Place]:
@@ -111,12 +110,10 @@ def _lines(key: Key, course: Course) -> dict[Line, set[int]]:
 
 
 def _name(line: Line) -> str:
-    """Return the name of the input of a line."""
     return f"map{line.head or ''}o{line.output + 1}{'s' if line.is_dashed else 'm'}"
 
 
 def _tree_name(line: Line) -> str:
-    """Return the name of the tree of both lines of an output."""
     return f"prt{_name(line)[:-1]}"
 
 

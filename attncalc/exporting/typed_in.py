@@ -25,10 +25,6 @@ from attncalc.reading import read_problem
 from attncalc.reading.answers import answer_of
 from attncalc.writing.verdict import verdict
 
-__all__ = ["COURSE", "PROBLEM", "VERSIONS", "Entry", "correct_answers", "entries_of", "marked",
-           "name_of", "statement_of", "version_of"]  # fmt: skip
-
-
 VERSIONS = "versions"
 """The folder of the problems of a class, and of their questions as HTML."""
 

@@ -6,7 +6,6 @@ characters of texts are therefore written as character references.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 from math import prod
 
@@ -28,7 +27,8 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.translated import in_language
 
-_SIGN = re.compile(r"[^\w\s.,-]|_", re.ASCII)
+_SIGN = re.compile(r"[^\w\s.,\x80-\U0010ffff-]|_", re.ASCII)
+"""Special characters of ASCII."""
 _SUBSCRIPT = re.compile(r"\b([A-Za-z]+(?=_)|X(?=\d\b))_?([A-Za-z0-9]+)\b")
 _ROOM = "padding: 0 0.5em"
 _BESIDE = "display: inline-block; vertical-align: top; margin-right: 2em"
@@ -50,11 +50,7 @@ def inert(text: str) -> str:
     >>> inert("{1:SA:=x} <b>")
     '&#123;1&#58;SA&#58;&#61;x&#125; &#60;b&#62;'
     """
-    return _SIGN.sub(_by_number, on_a_line(text))
-
-
-def _by_number(found: re.Match[str]) -> str:
-    return f"&#{ord(found[0])};" if found[0].isascii() else found[0]
+    return _SIGN.sub(lambda found: f"&#{ord(found[0])};", on_a_line(text))
 
 
 def in_symbols(text: str) -> str:
@@ -86,7 +82,7 @@ def statement(solution: Solution) -> str:
     """Return the instruction, the conventions, and the given matrices side by side."""
     page = in_language(make_page(solution, Contents((), blank=True)))
     instruction = catalogue(page.language).say(INSTRUCTION)
-    return "\n".join((f"<p>{instruction}</p>", *_Html().document(page))) + "\n"
+    return "\n".join((f"<p>{instruction}</p>", *_Html(page.language).body(page.parts))) + "\n"
 
 
 def questions(
@@ -94,9 +90,9 @@ def questions(
 ) -> str:
     """Return the asked matrices, with their equations and fields, and the lines of the map."""
     page = in_language(make_page(solution, Contents(_needed(solution, course), blank=True)))
-    asked = replace(page, parts=page.sections)
     drawn = _map(solution, chooses) if chooses and LINES in course.asked else ()
-    return "\n".join((*_Html(asks, course.asked).document(asked), *drawn)) + "\n"
+    asked = _Html(page.language, asks, course.asked)
+    return "\n".join((*asked.body(page.sections), *drawn)) + "\n"
 
 
 def _needed(solution: Solution, course: Course) -> tuple[Step, ...]:
@@ -170,15 +166,11 @@ def _cell(html: str) -> str:
 class _Html(DocumentWriter[str]):
     """Yields headings, lists and tables."""
 
-    def __init__(self, asks: Asks = lambda grid: "", asked: Sequence[str] = ()) -> None:
-        self.asks, self.asked = asks, asked
+    def __init__(
+        self, language: str, asks: Asks = lambda grid: "", asked: Sequence[str] = ()
+    ) -> None:
+        self.words, self.asks, self.asked = catalogue(language), asks, asked
         self.equations: list[str] = []
-
-    def document(self, document: parts.Document) -> Iterator[str]:
-        """Omit the title and the notes."""
-        self.words = catalogue(document.language)
-        for part in document.parts:
-            yield from self.write(part)
 
     def field(self, field: parts.Field) -> Iterator[str]:
         """Omit the line for a name: the system knows the student."""

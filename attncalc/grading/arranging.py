@@ -85,8 +85,7 @@ def _forbidden(key: Key, step: Step, right: Matrix) -> Matrix:
     masked = [each.name for each in own if each.role == "masked" and each.name in key.shown]
     shown = (key.problem.standing.shown(key.shown[name]) for name in masked)
     found = [np.isneginf(each) for each in shown if each.shape == right.shape]
-    forbidden: Matrix = np.logical_or.reduce([np.zeros(right.shape, bool), *found])
-    return forbidden
+    return np.asarray(np.logical_or.reduce([np.zeros(right.shape, bool), *found]))
 
 
 def _without_one_head(written: WrittenMatrix) -> WrittenMatrix:

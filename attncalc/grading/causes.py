@@ -182,13 +182,11 @@ def _tried(known: Known, step: Step) -> Iterator[_Recipes]:
 
 
 def _same_done(known: Known, recipe: Recipe, step: str) -> Recipe | None:
-    """Return the recipe that makes the same change to another step."""
     alike = [each for each in known.key.recipes[step] if each.code == recipe.code]
     return next((each for each in alike if each.says == recipe.says), next(iter(alike), None))
 
 
 def _says(recipe: Recipe, twins: list[Recipe]) -> str:
-    """Return the description of a mistake, with the other steps that have it."""
     if not twins:
         return recipe.says
     return f"{recipe.says} (in {of_each([recipe.step, *(each.step for each in twins)])})"

@@ -8,11 +8,11 @@ import numpy as np
 from attncalc.base.types import Matrix, Place, Range
 from attncalc.equations.operations.assembling import Concat
 from attncalc.grading.causes import pairs_that_fit, recipes_that_fit
-from attncalc.grading.copying import mistakes_of_copying
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import NUMBER_OF, Cause, Status
+from attncalc.grading.slips import mistakes_of_copying
 from attncalc.grading.walk import Walk
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix

@@ -8,7 +8,6 @@ from attncalc.base.rounding import round_floats
 from attncalc.base.types import Matrix, Range
 from attncalc.grading.arranging import turned
 from attncalc.grading.causes import recipes_that_fit
-from attncalc.grading.copying import mistakes_of_copying
 from attncalc.grading.key import Key, Style
 from attncalc.grading.known import Known
 from attncalc.grading.marks import StepMarks, are
@@ -22,7 +21,7 @@ from attncalc.grading.slack import (
     stands_for_minus_infinity,
     unit_of_digits,
 )
-from attncalc.grading.slips import slips
+from attncalc.grading.slips import mistakes_of_copying, slips
 from attncalc.grading.walk import Walk
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
@@ -208,7 +207,9 @@ def style_of(key: Key, steps: tuple[StepMarks, ...]) -> Style | None:
     One entry is not enough, and those that earlier mistakes change agree with the key by chance; of
     roundings that explain equally much, the simplest is returned.
     """
-    rounded = (are(marks.statuses, Status.ROUNDING) & _is_of_key(marks) for marks in steps)
+    rounded = (
+        are(each.statuses, Status.ROUNDING) & np.logical_not(each.from_mistakes) for each in steps
+    )
     if sum(int(each.sum()) for each in rounded) < SHOWN_BY:
         return None
     _, *others = key.scripts
@@ -234,13 +235,8 @@ def _shown_by(
             continue
         if written.shape == script[name].shape:
             shows = (written.values == script[name]) & (script[name] != plain[name])
-            count += int((shows & _is_of_key(marks)).sum())
+            count += int((shows & np.logical_not(marks.from_mistakes)).sum())
     return count
-
-
-def _is_of_key(marks: StepMarks) -> Matrix:
-    """Return the entries of a step that no earlier mistake changes."""
-    return np.logical_not(marks.from_mistakes)
 
 
 def _is_in_style(marks: StepMarks, script: Matrix, key: Key, style: Style) -> bool:

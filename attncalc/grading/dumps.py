@@ -108,8 +108,7 @@ def _beside(name: str, right: Matrix, other: Matrix, atol: float, rtol: float) -
 def _is_forbidden(array: Matrix) -> Matrix:
     seen = np.abs(array[array > MINUS_INFINITY_WRITTEN])
     largest = float(seen[np.isfinite(seen)].max(initial=0.0))
-    low: Matrix = array <= min(MINUS_INFINITY_WRITTEN, -10 * largest)
-    return low
+    return np.asarray(array <= min(MINUS_INFINITY_WRITTEN, -10 * largest))
 
 
 def _factor(right: Matrix, other: Matrix, atol: float, rtol: float) -> tuple[str, ...]:

@@ -278,7 +278,6 @@ def _words(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _in_floats(solution: Solution) -> Mapping[str, Matrix]:
-    """Return the unrounded steps."""
     return {
         step.name: solution.exact[step.name].astype(np.float64, copy=False)
         for step in solution.plan

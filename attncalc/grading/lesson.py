@@ -487,7 +487,6 @@ def _checked(
 
 
 def _with_all_heads(written: WrittenMatrix, key: Key, name: str) -> WrittenMatrix:
-    """Return a matrix of the first head with the others left blank."""
     shape = key.shown[name].shape if name in key.shown else ()
     is_first = len(shape) == 3 and written.shape == (1, *shape[1:])
     return written.with_heads(shape[0]) if is_first else written
@@ -561,14 +560,12 @@ class _Judge:
 
     @cached_property
     def own(self) -> Known:
-        """The lesson's own values."""
         marking = self.marking
         walk = DigitsWalk(marking.key, marking.answer, marking.rules, marking.key.slack)
         walk.marks()
         return walk.own
 
     def judged(self, marks: StepMarks) -> list[Finding]:
-        """Return the findings for a step."""
         name, written = marks.step.name, marks.written
         assert written is not None
         if marks.count(Status.WRONG_SHAPE) or written.shape != marks.expected.shape:
@@ -687,11 +684,9 @@ class _Judge:
         texts = [written.text(place) for place in np.ndindex(written.shape)]
         counts = [len(each.replace(",", ".").partition(".")[2]) for each in texts]
         shown = [np.round(v, c) for v, c in zip(expected.flat, counts, strict=True)]
-        same: Matrix = np.reshape(shown, written.shape) == written.values
-        return same
+        return np.asarray(np.reshape(shown, written.shape) == written.values)
 
     def _entry(self, written: WrittenMatrix, place: Place, expected: Matrix) -> dict[str, Any]:
-        """Return the place of an entry, its number, and the right one."""
         key, found = self.marking.key, written.text(place)
         decimals = min(len(found.replace(",", ".").partition(".")[2]), key.problem.decimals)
         shown = tuple(index + 1 for index in key.work.turned(place))
@@ -747,8 +742,7 @@ class _Judge:
         return self.marking.key.slack.near(written.values, self._fine(written), made)
 
     def _fine(self, written: WrittenMatrix) -> Matrix:
-        fine: Matrix = np.maximum(written.decimals, self.marking.key.problem.decimals)
-        return fine
+        return np.asarray(np.maximum(written.decimals, self.marking.key.problem.decimals))
 
     def _otherwise(self, step: Step) -> Iterator[tuple[str, Range]]:
         """Yield the ranges of a step with earlier mistakes corrected, and by other conventions."""

@@ -101,7 +101,6 @@ def _lines(
 
 
 def _usable(own: StepMarks | None) -> WrittenMatrix | None:
-    """Return the answer's own weights, if lines can follow from them."""
     if own is None or own.count(Status.WRONG_SHAPE) or own.problem:
         return None
     return own.written

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, compress, islice, product
 from operator import add, itemgetter, matmul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -335,9 +335,8 @@ def _stacked(group: Sequence[Shown]) -> Interval:
     return Interval(*map(np.stack, ends))
 
 
-def _by_transposed(one: Interval, other: Interval) -> Interval:
-    made: Interval = one @ other.each(lambda end: np.swapaxes(end, -1, -2))
-    return made
+def _by_transposed(one: Interval, other: Interval) -> Any:
+    return one @ other.each(lambda end: np.swapaxes(end, -1, -2))
 
 
 def _in_shape(relation: Relation, rows: int, each: Shown) -> Iterator[Relation]:
@@ -402,8 +401,7 @@ def _norm(x: Interval) -> Interval:
 def _agrees(each: Shown, made: Interval) -> Matrix:
     """Return which entries are possible."""
     low, high = made.low - each.half - SLACK, made.high + each.half + SLACK
-    possible: Matrix = (each.values >= low) & (each.values <= high)
-    return possible
+    return np.asarray((each.values >= low) & (each.values <= high))
 
 
 def _bits(each: Shown, made: Interval, agrees: Matrix) -> float:

@@ -225,7 +225,6 @@ class _Reading:
         return None
 
     def _steps(self, tensor: Tensor) -> list[str]:
-        """Return the steps that a name means."""
         return [each for each in tensor.steps if each in self.key.steps]
 
     def _may_be(self, values: Matrix, step: str) -> bool:
@@ -389,7 +388,6 @@ class _Reading:
         return tensor.is_sure or not self.agreed.issuperset(self._steps(tensor))
 
     def _why(self, tensor: Tensor) -> Unread:
-        """Return a tensor that should be a step, with the reason why it is not."""
         shape = (
             " × ".join(map(str, tensor.elements[0][1].shape)) if tensor.elements else "not a matrix"
         )
@@ -401,7 +399,6 @@ class _Reading:
 
 
 def _root_mean_square(values: Matrix) -> float:
-    """Return the root mean square of the numbers that are not masked."""
     counted = values[np.isfinite(values) & (values > MINUS_INFINITY_WRITTEN)]
     return float(np.sqrt(np.mean(counted**2))) if counted.size else 0.0
 
@@ -409,8 +406,7 @@ def _root_mean_square(values: Matrix) -> float:
 def _marks(values: Matrix) -> Matrix:
     """Return a number for each column, by which columns with the same numbers are recognized."""
     rows = values.reshape(-1, values.shape[-1])
-    marks: Matrix = np.cos(np.arange(len(rows))) @ rows
-    return marks
+    return np.asarray(np.cos(np.arange(len(rows))) @ rows)
 
 
 def _size(right: Matrix, key: Key) -> tuple[float, float]:

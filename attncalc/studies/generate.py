@@ -246,8 +246,7 @@ def _alone(of: Beam, logits: Matrix, settings: Settings, rng: np.random.Generato
 
 def shares_of(logits: Matrix) -> Matrix:
     """Return the softmax of logits."""
-    shares: Matrix = Softmax().apply(logits[np.newaxis])[0]
-    return shares
+    return np.asarray(Softmax().apply(logits[np.newaxis])[0])
 
 
 def filtered(logits: Matrix, settings: Settings) -> tuple[Matrix, Matrix]:

@@ -197,7 +197,6 @@ class _Run:
         self._squares: Matrix | float = 0.0
 
     def draw(self, count: int, report: Report | None) -> None:
-        """Make more draws."""
         done = 0
         while done < count:
             now = min(self._family.chunk, count - done)
@@ -244,7 +243,6 @@ class _Run:
         return ceil((Fraction(worst) / Fraction(until)) ** 2 * self.count / self.met.count)
 
     def simulation(self, until: float | None) -> Simulation:
-        """Return the draws."""
         values, kept = np.concatenate(self.values), np.concatenate(self.kept)[:MOST_KEPT]
         asked = self._problem, self.draws, self.watched, self.seed
         found = Simulation(*asked, values, self.first(), self.directions(), kept, until)
@@ -253,7 +251,6 @@ class _Run:
         return replace(self.met.simulation(until), given=self.given, of_all=found)
 
     def first(self) -> tuple[First, ...]:
-        """Return the share of the draws in which each input has the largest weight."""
         return tuple(
             First(head, output, tuple(map(float, row / self.count)), name)
             for name, shares in self._shares.items()
@@ -262,7 +259,6 @@ class _Run:
         )
 
     def directions(self) -> tuple[Direction, ...]:
-        """Return the direction in which each output varies most."""
         means = np.asarray(self._sums) / self.count
         degrees = max(1, self.count - 1)
         outer = np.einsum("ni,nj->nij", means, means) * self.count

@@ -331,7 +331,6 @@ def _means(
 def _measured(
     first: Solution, step: int, means: Mapping[str, Matrix], watched: tuple[Watched, ...]
 ) -> list[float]:
-    """Return the loss, the norm of the gradients, and what is watched."""
     loss, *gradients = means.values()
     flat = np.concatenate([each.ravel() for each in gradients])[np.newaxis]
     found = [float(loss[0, 0]), float(_stated("Norm").apply(flat)[0, 0])]

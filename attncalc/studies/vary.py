@@ -18,7 +18,7 @@ from attncalc.problem.step import Report
 from attncalc.solving.exactness import cost_in_its_decimals
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
-from attncalc.studies.changes import FINE, Change, Infinity, Span, order_of
+from attncalc.studies.changes import FINE, Change, Infinity, Moved, Span, moved, order_of
 from attncalc.studies.family import (
     OF_PROBLEM,
     OF_VALUE,
@@ -31,7 +31,6 @@ from attncalc.studies.family import (
     is_batched,
     of_solution,
 )
-from attncalc.studies.permuting import Moved, moved
 from attncalc.studies.watched import Watched, leading, watched_values
 
 HALVINGS = 100

@@ -49,8 +49,7 @@ class Condition(NamedTuple):
 
     def holds(self, family: Matrices, count: int) -> Matrix:
         """Return which problems meet it, (problems,)."""
-        found: Matrix = COMPARISONS[self.sign](*watched_values(self.sides, family, count).T)
-        return found
+        return np.asarray(COMPARISONS[self.sign](*watched_values(self.sides, family, count).T))
 
 
 def entry_of(step: str, place: Place) -> Measure:
@@ -58,8 +57,7 @@ def entry_of(step: str, place: Place) -> Measure:
     *head, row, column = place
 
     def measure(family: Matrices) -> Matrix:
-        found: Matrix = family[step][:, head[0] if head else 0, row, column]
-        return found
+        return np.asarray(family[step][:, head[0] if head else 0, row, column])
 
     return measure
 

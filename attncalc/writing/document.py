@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from itertools import chain, groupby
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 from attncalc.base.text import numbered
 from attncalc.equations.expressions import Expression, Indexed, Number, Ratio
@@ -428,8 +428,15 @@ class DocumentWriter(Generic[T]):
 
     def body(self, content: Iterable[Part]) -> Iterator[T]:
         """Yield the parts of a document."""
-        for part in content:
-            yield from self.write(part)
+        for is_blank, group in groupby(content, is_to_fill_in):
+            if is_blank:
+                yield from self.to_fill_in(cast("list[Section]", [*group]))
+            else:
+                yield from chain.from_iterable(map(self.write, group))
+
+    def to_fill_in(self, sections: Sequence[Section]) -> Iterator[T]:
+        """Yield steps of a worksheet."""
+        return chain.from_iterable(map(self.write, sections))
 
     def title(self, text: str) -> Iterator[T]:
         """Yield the title of a document."""

@@ -6,32 +6,14 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import cast
 
 from attncalc.base.latex_text import CJK, LETTERS, in_latex
 from attncalc.base.text import capital
 from attncalc.languages.catalogue import catalogue
 from attncalc.writing import document as parts
+from attncalc.writing import latex_layout as layout
 from attncalc.writing.blocks import blocks_of
 from attncalc.writing.html.qr import in_rules
-from attncalc.writing.latex_layout import (
-    BETWEEN,
-    LINE,
-    LINE_OF_OWN,
-    MatrixBlock,
-    by_rows,
-    displayed,
-    fits_beside,
-    in_columns,
-    matrix_blocks,
-    names_in_latex,
-    paragraph,
-    set_width,
-    side_by_side,
-    tabulars,
-    text_width,
-)
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.prose import MOST_NAMED, more_than_named, sentence
 from attncalc.writing.translated import formulas_in_language, in_language
@@ -93,18 +75,18 @@ def write_latex(
     """Return a document as LaTeX: complete (`standalone`, with a picture of the map), or a body."""
     if standalone:
         return "".join(write_together([write_sheet(document, picture=picture)]))
-    body = _body(document, picture, LINE)
+    body = _body(document, picture, layout.LINE)
     return f"% \\input this into a document with \\usepackage{{amsmath}}\n{body}"
 
 
 def write_sheet(document: parts.Document, *, picture: str | None = None) -> str:
     """Return one of the documents that `write_together` puts into one file."""
-    return _body(document, picture, LINE_OF_OWN)
+    return _body(document, picture, layout.LINE_OF_OWN)
 
 
 def write_part(part: parts.Part, language: str) -> Iterator[str]:
     """Yield the lines of one part, its heading first, for documents with `DOCUMENT_HEAD`."""
-    writer = _Latex(None, LINE)
+    writer = _Latex(None, layout.LINE)
     writer.words = catalogue(language)
     return writer.write(part)
 
@@ -149,21 +131,14 @@ class _Latex(parts.DocumentWriter[str]):
         self.picture = picture
         self.room = room
 
-    def body(self, content: Iterable[parts.Part]) -> Iterator[str]:
-        for is_blank, group in groupby(content, parts.is_to_fill_in):
-            if is_blank:
-                yield from self._steps(cast("list[parts.Section]", [*group]))
-            else:
-                yield from super().body(group)
-
-    def _steps(self, sections: Sequence[parts.Section]) -> Iterator[str]:
+    def to_fill_in(self, sections: Sequence[parts.Section]) -> Iterator[str]:
         """Yield steps to fill in, narrow ones side by side above the room for their work."""
         tiles = [self._tile(section) for section in sections]
-        for first, end in blocks_of([width for width, _ in tiles], self.room, BETWEEN):
+        for first, end in blocks_of([width for width, _ in tiles], self.room, layout.BETWEEN):
             if end - first == 1:
                 yield from self.section(sections[first])
                 continue
-            boxes = f"\\hspace{{{BETWEEN}pt}}%\n".join(tile for _, tile in tiles[first:end])
+            boxes = f"\\hspace{{{layout.BETWEEN}pt}}%\n".join(tile for _, tile in tiles[first:end])
             yield rf"\par{_BREAK}\bigskip\noindent {boxes}\par\nopagebreak"
             yield rf"\noindent {self._work_label}\par{_room(sections[first])}"
 
@@ -175,13 +150,14 @@ class _Latex(parts.DocumentWriter[str]):
         """Return a step as a box, after its width; one that needs a line is as wide as it."""
         blocks = list(self._blocks(section.shown))
         title, (name, equation) = in_latex(capital(section.said)), _equation(section)
-        widths = [SIZE_OF_TITLE * text_width(title), set_width(f"{name} = {equation}")]
-        between = (len(blocks) - 1) * BETWEEN  # and as much again for signs of equality
+        wide = layout.set_width(f"{name} = {equation}")
+        widths = [SIZE_OF_TITLE * layout.text_width(title), wide]
+        between = (len(blocks) - 1) * layout.BETWEEN  # and as much again for signs of equality
         widths.append(sum(block.width for block in blocks) + 2 * between)
         if section.remarks or section.legend or any(block.caption for block in blocks):
             return self.room, ""
         matrices = _beside(blocks)
-        head = rf"{{\large\bfseries {title}}}\par{paragraph(f'{name} = {equation}')}"
+        head = rf"{{\large\bfseries {title}}}\par{layout.paragraph(f'{name} = {equation}')}"
         lines, width = rf"{head}\smallskip\({matrices}\)", max(widths)
         return width, rf"\begin{{minipage}}[t]{{{width:.0f}pt}}{lines}\end{{minipage}}"
 
@@ -204,11 +180,15 @@ class _Latex(parts.DocumentWriter[str]):
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield from self.heading(self.say("Given"))
-        yield from displayed(list(side_by_side(self._blocks(given.shown), self.room)), self.room)
+        yield from self._displayed(self._blocks(given.shown))
 
-    def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[MatrixBlock]:
+    def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[layout.MatrixBlock]:
         for grid in grids:
-            yield from matrix_blocks(grid, self.room, self.say)
+            yield from layout.matrix_blocks(grid, self.room, self.say)
+
+    def _displayed(self, blocks: Iterable[layout.MatrixBlock], first: str = "") -> Iterator[str]:
+        lines = list(layout.side_by_side(blocks, self.room))
+        return layout.displayed(lines, self.room, first)
 
     def section(self, section: parts.Section) -> Iterator[str]:
         name, title = name_in_tex(section.step.name), in_latex(capital(section.said))
@@ -228,42 +208,42 @@ class _Latex(parts.DocumentWriter[str]):
         """
         room, blocks = self.room, list(self._blocks(section.shown))
         if section.is_marked:
-            yield from displayed(list(side_by_side(blocks, room)), room)
+            yield from self._displayed(blocks)
         elif section.has_room:
             yield from self._with_room(section, equation, blocks)
-        elif len(blocks) == 1 and fits_beside(equation, blocks[0], room):
-            yield from displayed([f"{equation} = {blocks[0].matrix}"], room)
+        elif len(blocks) == 1 and layout.fits_beside(equation, blocks[0], room):
+            yield from layout.displayed([f"{equation} = {blocks[0].matrix}"], room)
         else:
-            lines = list(side_by_side(blocks, room, first=equation))
+            lines = list(layout.side_by_side(blocks, room, first=equation))
             if len(lines) == 1:
-                yield from displayed(lines, room)
+                yield from layout.displayed(lines, room)
             else:  # only the equation, and the heads side by side
-                yield from displayed(list(side_by_side(blocks, room)), room, equation)
+                yield from self._displayed(blocks, equation)
 
     def _with_room(
-        self, section: parts.Section, equation: str, blocks: Sequence[MatrixBlock]
+        self, section: parts.Section, equation: str, blocks: Sequence[layout.MatrixBlock]
     ) -> Iterator[str]:
         """Yield a matrix to fill in with the room for work: beside it, or below if it is wide."""
         label, room = self._work_label, self.room - ROOM_BESIDE
-        width = sum(block.width + BETWEEN for block in blocks) - BETWEEN
+        width = sum(block.width + layout.BETWEEN for block in blocks) - layout.BETWEEN
         if width > room or any(block.caption for block in blocks):
-            yield from displayed([*side_by_side(blocks, self.room)], self.room, equation)
+            yield from self._displayed(blocks, equation)
             yield rf"\noindent {label}\par{_room(section)}"
             return
         matrices = _beside(blocks)
-        if len(blocks) == 1 and fits_beside(equation, blocks[0], room):
+        if len(blocks) == 1 and layout.fits_beside(equation, blocks[0], room):
             matrices = f"{equation} = {blocks[0].matrix}"
         else:
-            yield paragraph(equation)
+            yield layout.paragraph(equation)
         rise = rf"\raisebox{{{0.75 * len(section.shown[0].rows):.1f}em}}{{{label}}}"
         matrix = rf"\(\displaystyle {matrices}\)"
         yield rf"\noindent {matrix}\hspace{{2em}}\smash{{{rise}}}\par{_room(section)}"
 
     def _work(self, section: parts.Section) -> Iterator[str]:
         """Yield the work, small, with as many entries side by side as fit."""
-        for lines in by_rows(section.lines, at_least=LINES_TOGETHER):
+        for lines in layout.by_rows(section.lines, at_least=LINES_TOGETHER):
             yield rf"{{{_WORK}\begin{{align*}}"
-            yield " \\\\\n".join(in_columns(lines, self.room / SMALL))
+            yield " \\\\\n".join(layout.in_columns(lines, self.room / SMALL))
             yield r"\end{align*}\par}"
 
     def legend(self, legend: parts.Legend) -> Iterator[str]:
@@ -275,11 +255,9 @@ class _Latex(parts.DocumentWriter[str]):
         if connections.is_blank:  # paper is drawn on
             titles = [f"Head {head}" if head else "" for head, _ in connections.heads]
             names = [*connections.inputs, *connections.outputs]
-            is_narrow = (
-                len(titles) > 1
-                and max(map(text_width, names)) <= NARROW
-                and self.room > 2 * WIDTHS_OF_MAP[1][2]
-            )
+            has_room = self.room > 2 * WIDTHS_OF_MAP[1][2]
+            is_short = max(map(layout.text_width, names)) <= NARROW
+            is_narrow = len(titles) > 1 and is_short and has_room
             wide = WIDTHS_OF_MAP[is_narrow]
             maps = [_empty_map(connections, each, self.say, wide) for each in titles]
             longest = max(len(connections.inputs), len(connections.outputs))
@@ -313,7 +291,7 @@ class _Latex(parts.DocumentWriter[str]):
 
     def sheet(self, sheet: parts.Sheet) -> Iterator[str]:
         yield from self.heading(capital(sheet.title))
-        yield from tabulars(sheet.grid, self.room)
+        yield from layout.tabulars(sheet.grid, self.room)
 
 
 def _room(section: parts.Section) -> str:
@@ -328,7 +306,7 @@ def _equation(section: parts.Section) -> tuple[str, str]:
     return name_in_tex(section.step.name), formula
 
 
-def _beside(blocks: Iterable[MatrixBlock]) -> str:
+def _beside(blocks: Iterable[layout.MatrixBlock]) -> str:
     return r" \qquad ".join(f"{block.name} = {block.matrix}" for block in blocks)
 
 
@@ -367,7 +345,7 @@ def _empty_map(
         lines.append(rf"\put({x},{height + 15:.1f}){{\makebox(0,0){{\textbf{{{title}}}}}}}")
     for names, x, away, side in sides:
         top = (height + pitch * len(names)) / 2 - pitch / 2
-        for i, name in enumerate(names_in_latex(names)):
+        for i, name in enumerate(layout.names_in_latex(names)):
             y = top - pitch * i
             lines.append(rf"\put({x},{y:.1f}){{\circle*{{4}}}}")
             lines.append(rf"\put({x + away},{y:.1f}){{\makebox(0,0)[{side}]{{{name}}}}}")

@@ -26,17 +26,10 @@ _SUBSCRIPTED = ("W", "b", "d", "v")
 _NEW = "_new"
 """The ending of the names of matrices that are computed again after a gradient step."""
 _FUNCTIONS = {
-    "tanh": r"\tanh",
-    "sin": r"\sin",
-    "cos": r"\cos",
-    "sin, cos": r"\sin, \cos",
-    "Φ": r"\Phi",
-    "φ": r"\varphi",
-    "log": r"\log",
+    **{name: rf"\{name}" for name in ("tanh", "sin", "cos", "log")},
+    **{"sin, cos": r"\sin, \cos", "Φ": r"\Phi", "φ": r"\varphi"},
     "rope^-1": r"\operatorname{rope}^{-1}",
-    "Σ_heads": r"\sum_{\mathrm{heads}}",
-    "Σ_keys": r"\sum_{\mathrm{keys}}",
-    "Σ_queries": r"\sum_{\mathrm{queries}}",
+    **{f"Σ_{what}": rf"\sum_{{\mathrm{{{what}}}}}" for what in ("heads", "keys", "queries")},
 }
 
 

@@ -124,7 +124,6 @@ def _displayed(*lines: str) -> str:
 
 
 def _matrix(grid: parts.Grid) -> str:
-    """Return a matrix as a table, its rows and columns named."""
     columns = shown_names(grid.columns, grid.column_places, LONGEST_NAME, escaped)
     names = shown_names(grid.rows, grid.row_places, LONGEST_NAME, escaped)
     named = zip(names, grid.cells(), strict=True)

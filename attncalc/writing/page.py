@@ -140,14 +140,10 @@ def make_page(solution: Solution, contents: Contents) -> Page:
     )
     found = _found(solution, contents.head) if contents.patterns else None
     of_all = (remark.text for remark in remarks if not remark.step)
+    content = (*_opening(work, contents), *sections, *_connections(solution, contents))
     return Page(
         heading(solution.problem),
-        (
-            *_opening(work, contents),
-            *sections,
-            *_connections(solution, contents),
-            *_patterns(solution, found, contents),
-        ),
+        (*content, *_patterns(solution, found, contents)),
         (*of_all, *_on_carrying(solution, sections)),
         tuple(remark.text for remark in remarks if remark.is_advice),
         language=solution.problem.language,
@@ -219,17 +215,13 @@ def _hidden_in(solution: Solution, step: Step, head: int) -> Matrix | None:
 
 
 def _attended(
-    solution: Solution,
-    step: Step,
-    hidden_in: Callable[[int], Matrix | None],
-    head: int,
-    output: int,
+    solution: Solution, step: Step, masks: Callable[[int], Matrix | None], head: int, output: int
 ) -> parts.Attended:
     """Return the inputs that an output of a head attends to, both from 0."""
     found, decimals = solution.heads_of(step)[head], solution.problem.decimals
     connection = found.connection(output)
     texts = [fixed(weight, decimals) for weight in found.rounded[output]]
-    hidden = hidden_in(found.number)
+    hidden = masks(found.number)
     masked = () if hidden is None else hidden[output].tolist()
     weights = found.weights[output].tolist()
     return parts.Attended(connection.most, connection.second, weights, texts, masked)
@@ -279,16 +271,10 @@ def _section(work: Work, step: Step, contents: Contents, remarks: list[str]) -> 
         lines = tuple(work.line(step.name, work.turned(place)) for place in places)
         return parts.Section(step, equation, said, lines=lines)
     ranked = step.role == "weights" and not contents.blank
-    return parts.Section(
-        step,
-        equation,
-        said,
-        tuple(_grids(work, step, contents)),
-        tuple(remarks),
-        tuple(work.lines(step)) if contents.work else (),
-        legend(work.problem) if ranked else (),
-        has_room=contents.blank,
-    )
+    grids, keys = tuple(_grids(work, step, contents)), legend(work.problem) if ranked else ()
+    lines = tuple(work.lines(step)) if contents.work else ()
+    found = parts.Section(step, equation, said, grids, tuple(remarks), lines, keys)
+    return found._replace(has_room=contents.blank)
 
 
 def _grids(work: Work, step: Step, contents: Contents) -> Iterator[parts.Grid]:
@@ -353,13 +339,12 @@ def given_grids(work: Work, *, full: bool) -> Iterator[parts.Grid]:
     for name in problem.names:
         matrix = problem.stored(name)
         rows, columns = (_axis(problem, name, axis, matrix) for axis in (-2, -1))
-        for number in range(len(matrix) if matrix.ndim == 3 else 1):
-            head = (number,) if matrix.ndim == 3 else ()
+        for head in np.ndindex(matrix.shape[:-2]):
 
             def cell(i: int, j: int, name: str = name, head: tuple[int, ...] = head) -> parts.Cell:
                 return parts.Cell(work.given(name, (*head, i, j)))
 
-            yield parts.Grid(name, number + 1 if head else 0, rows, columns, cell, full)
+            yield parts.Grid(name, head[0] + 1 if head else 0, rows, columns, cell, full)
 
 
 def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...]:

@@ -15,21 +15,13 @@ from attncalc.base.rounding import fixed
 from attncalc.base.text import harmless_cell, numbered
 from attncalc.base.types import Matrix
 from attncalc.equations.operations.angles import RopeScaling
+from attncalc.problem import serialising
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.problem.attention.rope_scaling import scaling_as_object
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem
-from attncalc.problem.serialising import (
-    OWN_PROBLEM,
-    RESULTS,
-    Row,
-    in_arrays,
-    in_csv,
-    in_json,
-    in_texts,
-)
 from attncalc.problem.step import Step
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head
@@ -49,9 +41,9 @@ def write_csv(page: Page) -> Iterator[str]:
     return as_lines(_blocks(page))
 
 
-def _blocks(page: Page) -> Iterator[Row]:
-    yield from in_csv(page.problem)
-    yield from ([], [RESULTS])
+def _blocks(page: Page) -> Iterator[serialising.Row]:
+    yield from serialising.in_csv(page.problem)
+    yield from ([], [serialising.RESULTS])
     for section in page.sections:
         for grid in section.grids:
             yield from ([], [_name(grid)])
@@ -62,7 +54,7 @@ def _blocks(page: Page) -> Iterator[Row]:
 
 def write_csv_files(page: Page) -> dict[str, Iterator[str]]:
     """Return the page as files by name: the problem, one for each step, and the notes."""
-    files = {OWN_PROBLEM: as_lines(in_csv(page.problem))}
+    files = {serialising.OWN_PROBLEM: as_lines(serialising.in_csv(page.problem))}
     for section in page.sections:
         files[f"{section.step.name}.csv"] = as_lines(_section(section))
     for name, block in _words(page):
@@ -70,7 +62,7 @@ def write_csv_files(page: Page) -> dict[str, Iterator[str]]:
     return files
 
 
-def _section(section: Section) -> Iterator[Row]:
+def _section(section: Section) -> Iterator[serialising.Row]:
     for place, grid in enumerate(section.grids):
         if grid.head:
             yield from [[], [_name(grid)]] if place else [[_name(grid)]]
@@ -81,14 +73,14 @@ def _name(grid: Grid) -> str:
     return f"{grid.name} head {grid.head}" if grid.head else grid.name
 
 
-def _labelled(grid: Grid) -> Iterator[Row]:
+def _labelled(grid: Grid) -> Iterator[serialising.Row]:
     """Yield the rows of a matrix as shown, with the names of its rows and columns."""
     yield ["", *(harmless_cell(name) for name in grid.columns)]
     for i, name in enumerate(grid.rows):
         yield [harmless_cell(name), *texts_of_row(grid, i)]
 
 
-def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
+def _words(page: Page) -> Iterator[tuple[str, Sequence[serialising.Row]]]:
     """Yield the blocks of the work, the connections, the patterns and the notes."""
     if page.lines:
         yield "work", [[line_in_text(line)] for line in page.lines]
@@ -122,7 +114,7 @@ def write_json(page: Page) -> Iterator[str]:
         "attncalc": __version__,
         "kind": problem.what,
         "title": problem.title,
-        "problem": in_json(problem),
+        "problem": serialising.in_json(problem),
         "conventions": _conventions(problem),
         "steps": (_step(page, section) for section in page.sections if section.grids),
     }
@@ -180,15 +172,15 @@ def _step(page: Page, section: Section) -> dict[str, Any]:
         "name": step.name,
         "formula": in_text(section.formula),
         **({"heads": len(matrix)} if matrix.ndim == 3 else {}),
-        "rows": _fitting(solution.row_labels(step), rows),
-        "columns": _fitting(solution.column_labels(step), columns),
+        "rows": fitting(solution.row_labels(step), rows),
+        "columns": fitting(solution.column_labels(step), columns),
     }
     if page.is_blank:
         return {**described, "shown": np.full(matrix.shape, "").tolist()}
     return {**described, "values": numbers_of(matrix), "shown": _shown(page, section)}
 
 
-def _fitting(labels: tuple[str, ...], size: int) -> tuple[str, ...]:
+def fitting(labels: Sequence[str], size: int) -> Sequence[str]:
     """Return labels if they fit, otherwise numbers: heads side by side have none."""
     return labels if len(labels) == size else numbered(size)
 
@@ -248,7 +240,7 @@ def _connection(attention: Attention, head: Head, connection: Connection) -> dic
 
 def write_npz(page: Page, file: IO[bytes]) -> None:
     """Write the problem, each step and the texts as one array each, without pickles."""
-    arrays: Any = in_arrays(page.problem) | dict(_results(page))
+    arrays: Any = serialising.in_arrays(page.problem) | dict(_results(page))
     np.savez(file, **arrays)
 
 
@@ -259,13 +251,10 @@ def _results(page: Page) -> Iterator[tuple[str, Any]]:
     yield "steps", np.array(names, dtype=str)
     yield from ((name, page.solution[name]) for name in names)
     if page.lines:
-        yield "work", in_texts([line_in_text(line) for line in page.lines])
+        yield "work", serialising.in_texts([line_in_text(line) for line in page.lines])
     sentences = [text for _, sentences in page.influences for text in sentences]
     if page.patterns is not None:
         yield "patterns", np.array(page.shown_patterns, dtype=str)
-    for name, texts in (
-        ("conventions", page.conventions),
-        ("connections", sentences),
-        ("notes", [*page.remarks, *page.notes]),
-    ):
-        yield name, in_texts(texts)
+    yield "conventions", serialising.in_texts(page.conventions)
+    yield "connections", serialising.in_texts(sentences)
+    yield "notes", serialising.in_texts([*page.remarks, *page.notes])

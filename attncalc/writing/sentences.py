@@ -162,12 +162,11 @@ def _perplexities(solution: Solution) -> Iterator[Note]:
     for step in solution.steps:
         if isinstance(step.operation, CrossEntropy) and solution.keeps(step.name):
             count, places = len(step.operation.ids), solution.problem.decimals
-            rounded = round_floats(
-                np.exp([float(solution.carried[step.name].item()) / count]), places
-            )
-            if rounded[0] < MOST_PERPLEXITY:  # pages compute it in floats, too
-                text = fixed(rounded[0], places)
-                yield Note(f"perplexity exp({step.name} / {count}) is {text}", step.name)
+            mean = float(solution.carried[step.name].item()) / count
+            (rounded,) = round_floats(np.exp([mean]), places)
+            if rounded < MOST_PERPLEXITY:  # pages compute it in floats, too
+                text = f"perplexity exp({step.name} / {count}) is {fixed(rounded, places)}"
+                yield Note(text, step.name)
 
 
 def _risen(solution: Solution) -> Iterator[Note]:

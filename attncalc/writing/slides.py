@@ -40,6 +40,10 @@ LARGEST = 1.5
 """How much small matrices and maps are enlarged."""
 
 
+Known = dict[str, tuple[Grid, ...]]
+"""The matrices that are known so far, by name."""
+
+
 class Slide(NamedTuple):
     """One idea.
 
@@ -71,7 +75,7 @@ def slides_of(page: Page, entries: Mapping[str, Sequence[Place]]) -> Iterator[Sl
         first one.
     """
     work, say = Work(page.solution, page.fractions), catalogue(page.language).say
-    known: dict[str, tuple[Grid, ...]] = {}
+    known: Known = {}
     given = part_in_language(Given(tuple(given_grids(work, full=True))), page.language)
     for grid in given.grids:
         known[grid.name] = (*known.get(grid.name, ()), grid)
@@ -112,11 +116,7 @@ def _title_of(part: Connections, head: int, say: Callable[[str], str]) -> str:
 
 
 def _of_entry(
-    work: Work,
-    section: Section,
-    place: Place,
-    line: Derivation,
-    known: Mapping[str, tuple[Grid, ...]],
+    work: Work, section: Section, place: Place, line: Derivation, known: Known
 ) -> Iterator[Slide]:
     """Yield the equation of a step, the work of an entry line by line, and the whole matrix."""
     name, inner = section.step.name, work.turned(place)
@@ -144,11 +144,7 @@ def lines_of(line: Derivation) -> list[str]:
 
 def _of_head(grids: Sequence[Grid], head: int) -> Grid | None:
     """Return the grid of a head, or of the group of heads that it belongs to."""
-    if not grids:
-        return None
-    if len(grids) == 1 or not head:
-        return grids[0]
-    return next((each for each in grids if each.head == head), grids[0])
+    return next((each for each in grids if each.head == head), grids[0] if grids else None)
 
 
 def _shares(grid: Grid, place: Place) -> tuple[tuple[str, float, str], ...]:
@@ -220,7 +216,6 @@ def _matrices(slide: Slide) -> Html:
 
 
 def _matrix(slide: Slide, grid: Grid, is_result: bool) -> tuple[Html, float, float]:
-    """Return a matrix, its width and its height."""
     columns, rows = grid.column_places, grid.row_places
     cells = grid.cells()
     texts = [["…" if cell is None else _text(cell) for cell in row] for row in cells]

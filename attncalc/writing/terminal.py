@@ -25,14 +25,8 @@ ROOM_FOR_WORK = 4
 """Empty lines that a worksheet leaves under each matrix."""
 WIDTH_OF_TABLE = 80
 RANKS = {"most": "●", "second": "○"}
-STYLES = {
-    "most": "bold reverse",
-    "second": "underline",
-    "follows": "cyan",
-    "doubtful": "yellow",
-    "wrong": "bold red",
-    "unreadable": "bold red",
-}
+STYLES = {"most": "bold reverse", "second": "underline", "follows": "cyan", "doubtful": "yellow"}
+STYLES |= dict.fromkeys(("wrong", "unreadable"), "bold red")
 OPENING = (parts.Field, parts.Facts, parts.Table, parts.Verdict)
 """The parts that follow the title without an empty line."""
 
@@ -160,12 +154,8 @@ class _Terminal(parts.DocumentWriter[Text]):
 
     def _matrix(self, grid: parts.Grid, longest: int = LONGEST_COLUMN_NAME) -> Iterator[Text]:
         """Yield a matrix as one table, or as one for each block of columns that fits the screen."""
-        return framed(
-            self._cells(grid, longest),
-            grid.column_places,
-            self.screen,
-            lambda text: self.known(self.say(text)),
-        )
+        cells, places = self._cells(grid, longest), grid.column_places
+        return framed(cells, places, self.screen, lambda text: self.known(self.say(text)))
 
     def _cells(self, grid: parts.Grid, longest: int) -> list[list[Styled]]:
         """Return the shown part of a matrix, its columns named above and its rows named before."""

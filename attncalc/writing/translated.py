@@ -57,7 +57,7 @@ def _part(part: parts.Part, words: Catalogue) -> parts.Part:
         if name in _FIELDS and isinstance(value, tuple | str)
     }
     if isinstance(part, parts.Connections):
-        changed["heads"] = tuple((head, _Told(told, words)) for head, told in part.heads)
+        changed["heads"] = tuple((head, _told(told, words)) for head, told in part.heads)
         changed["attended"] = part.attended and _attended(part.attended, words)
     if isinstance(part, parts.Field) and part.text and _CODE.search(part.text):
         changed["text"] = _CODE.sub(lambda found: words.say(found[0]), part.text)
@@ -83,15 +83,8 @@ def _meanings(entries: Any, words: Catalogue) -> Any:
     return tuple((sign, words.say(means)) for sign, means in entries)
 
 
-def _grids(grids: Any, words: Catalogue) -> Any:
-    return tuple(_grid(grid, words) for grid in grids)
-
-
-class _Told(parts.LazySentences):
-    """Sentences that are translated when read."""
-
-    def __init__(self, told: Any, words: Catalogue) -> None:
-        super().__init__(len(told), lambda place: words.say(told[place]))
+def _told(told: Any, words: Catalogue) -> parts.LazySentences:
+    return parts.LazySentences(len(told), lambda place: words.say(told[place]))
 
 
 def _attended(attended: Any, words: Catalogue) -> Any:
@@ -130,7 +123,7 @@ def _numbers(value: Any, words: Catalogue) -> Any:
 _FIELDS: dict[str, Callable[[Any, Catalogue], Any]] = {
     **dict.fromkeys(("texts", "sentences", "remarks", "said"), _said),
     **dict.fromkeys(("legend", "entries"), _meanings),
-    "grids": _grids,
+    "grids": lambda grids, words: tuple(_grid(grid, words) for grid in grids),
     **dict.fromkeys(("lines", "formula"), _numbers),
 }
 """How the fields of parts are translated."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from itertools import islice
+from itertools import groupby, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +13,10 @@ from attncalc.base.types import Place
 from attncalc.equations.operations.assembling import Concat
 from attncalc.grading.compare import deviation
 from attncalc.grading.credit import points_of
-from attncalc.grading.flags import flags
 from attncalc.grading.key import Style
 from attncalc.grading.lines import LineMark, nameless, unknown_outputs
-from attncalc.grading.marks import Marking, StepMarks, are
+from attncalc.grading.marks import Marking, StepMarks, are, flags
 from attncalc.grading.rules import ANY_SLIP, Cause, Status
-from attncalc.problem.attention.attention import Attention
 from attncalc.problem.fields import LINES
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
@@ -66,20 +64,10 @@ def verdict(marking: Marking, said: Said = points_text) -> tuple[str, ...]:
         *_precision(marking),
         *_rounding(marking),
         *_unanswered(marking),
-        *_lines(marking),
+        *verdict_of_lines(marking),
         *_counted(marking, said),
         *_for_a_person(marking),
     )
-
-
-def verdict_of_step(marking: Marking, marks: StepMarks) -> tuple[str, ...]:
-    """Return the verdict on one step, for a separate test."""
-    return tuple(_of_step(marking, marks))
-
-
-def verdict_of_lines(marking: Marking) -> tuple[str, ...]:
-    """Return the verdict on the lines of the map."""
-    return tuple(_lines(marking))
 
 
 class Named(NamedTuple):
@@ -366,12 +354,8 @@ def _where_unread(marking: Marking) -> str:
     lines = sorted({each.line for each in (*could_be, *marking.unread_lines) if each.line})
     if not lines:
         return "what could not be read"
-    runs: list[list[int]] = []
-    for line in lines:
-        if runs and line <= runs[-1][-1] + 1:
-            runs[-1].append(line)
-        else:
-            runs.append([line])
+    apart = groupby(enumerate(lines), key=lambda each: each[1] - each[0])
+    runs = [[line for _, line in run] for _, run in apart]
     to = "–" if len(runs) > 1 else " to "
     texts = [str(run[0]) if len(run) == 1 else f"{run[0]}{to}{run[-1]}" for run in runs]
     return f"line{'s' if len(lines) > 1 else ''} {of_each(texts)}, which could not be read"
@@ -381,11 +365,6 @@ def _names(steps: Sequence[str]) -> str:
     """Return the names of steps as a list in a sentence, with the map as text."""
     words = ["the lines of the map" if name == LINES else name for name in steps]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _begun(names: str) -> str:
-    """Return names at the beginning of a sentence: words are capitalized, steps are not."""
-    return capital(names) if names.startswith("the ") else names
 
 
 def _counted(marking: Marking, said: Said) -> Iterator[str]:
@@ -430,7 +409,8 @@ def _unanswered(marking: Marking) -> Iterator[str]:
     if missing := marking.not_found:
         maybe = _where_unread(marking)
         names = _names(missing)
-        yield f"{_begun(names)} may be in {maybe}." if maybe else f"Not found: {names}."
+        begun = capital(names) if names.startswith("the ") else names  # no step is capitalized
+        yield f"{begun} may be in {maybe}." if maybe else f"Not found: {names}."
     for status, words in ((Status.BLANK, "blank"), (Status.UNREADABLE, "not readable as a number")):
         written = (marks for marks in marking.steps if marks.written is not None)
         counts = {marks.step.name: n for marks in written if (n := marks.count(status))}
@@ -450,13 +430,15 @@ def _unanswered(marking: Marking) -> Iterator[str]:
         )
 
 
-def _lines(marking: Marking) -> Iterator[str]:
+def verdict_of_lines(marking: Marking) -> Iterator[str]:
+    """Yield the verdict on the lines of the map."""
     for name in unknown_outputs(marking.key, marking.answer.connections or ()):
         yield f"The map has no output {on_a_line(name)}."
     for line in marking.lines:
         if line.status not in (Status.WRONG, Status.BLANK):
             continue
-        tokens, where = _tokens_of(marking, line.weights)
+        tokens = marking.key.problem.attention_of(line.weights)
+        where = f" of {line.weights}" if marking.key.problem.where(line.weights) else ""
         output = on_a_line(tokens.queries[line.right.output])
         of_head = f" (head {line.head})" if line.head else ""
         most = [on_a_line(tokens.keys[index]) for index in line.right.most]
@@ -485,13 +467,8 @@ def _as_read(line: LineMark) -> str:
     return f" ({where} was read as {on_a_line(written.says)})"
 
 
-def _tokens_of(marking: Marking, weights: str) -> tuple[Attention, str]:
-    """Return the attention of a map, and which map it is where there are several."""
-    problem = marking.key.problem
-    return problem.attention_of(weights), f" of {weights}" if problem.where(weights) else ""
-
-
-def _of_step(marking: Marking, marks: StepMarks) -> Iterator[str]:
+def verdict_of_step(marking: Marking, marks: StepMarks) -> Iterator[str]:
+    """Yield the verdict on one step, for a separate test."""
     if marks.written is None:
         yield "Not found."
     elif marks.is_right:

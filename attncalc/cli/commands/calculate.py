@@ -1,4 +1,4 @@
-"""`attncalc self`, `cross`, `encoder` and `decoder`: every step, in a form to hand in."""
+"""`attncalc self`, `cross`, `encoder`, `decoder` and `explain`: every step, or its patterns."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,13 +6,16 @@ from typing import Any
 from attncalc.base.errors import InputError
 from attncalc.base.types import Place
 from attncalc.cli.commands.beforehand import say_of_page, sizes_of
+from attncalc.cli.commands.equations import equations_of
 from attncalc.cli.commands.pages import Form, form_from, output_of
 from attncalc.cli.commands.problem import problem_from
-from attncalc.cli.progress import reporting
+from attncalc.cli.commands.refusals import as_flags
+from attncalc.cli.streams import reporting
 from attncalc.cli.targets import deliver
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan
 from attncalc.reading.names import unknown
+from attncalc.solving.choosing import attention_and_head, by_name, chosen_entries
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
 from attncalc.studies.patterns.pattern import needed_for_patterns
@@ -103,8 +106,6 @@ def _contents(solution: Solution, chosen: Plan, form: Form, flags: Flags) -> Con
 
 
 def _entries(solution: Solution, references: list[str]) -> dict[str, tuple[Place, ...]]:
-    from attncalc.solving.choosing import by_name, chosen_entries  # here, for few ask for entries
-
     try:
         return chosen_entries(solution, references, by_name(solution.plan))
     except InputError as error:
@@ -115,8 +116,6 @@ def _chosen(steps: Plan, only: str | None) -> Plan:
     """Return the steps that --only names, by name or title, in the order of the plan."""
     if only is None:
         return steps
-    from attncalc.solving.choosing import by_name
-
     known = by_name(steps)
     wanted = [name.strip() for name in only.split(",") if name.strip()]
     for name in wanted:
@@ -126,3 +125,19 @@ def _chosen(steps: Plan, only: str | None) -> Plan:
         raise InputError("--only takes the names of steps, as Q,A")
     names = {known[name.lower()].name for name in wanted}
     return tuple(step for step in steps if step.name in names)
+
+
+def explain(flags: Flags) -> None:
+    """Solve, and write the patterns to where they are asked for."""
+    problem = problem_from(flags, fallback="self")
+    if flags["as_equations"]:
+        equations_of(problem, flags["out"])
+        return
+    form = form_from({**flags, "blank": False, "fractions": False, "mixed": False})
+    with reporting() as report:
+        solution = solve(problem, keep=needed_for_patterns(problem), report=report)
+    full = flags["full"] or flags["all"]
+    contents = Contents((), given=False, full=full, patterns=True, head=flags["head"])
+    with as_flags():
+        attention_and_head(solution, flags["head"], mean=False)
+    deliver(output_of(make_page(solution, contents), form))

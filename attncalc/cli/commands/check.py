@@ -13,12 +13,11 @@ from attncalc.base.sources import remember
 from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.beforehand import say_of_marking
-from attncalc.cli.commands.marking import rules_from, shown_from, unforeseen, with_known_steps
+from attncalc.cli.commands.marking import reason, rules_from, shown_from, with_known_steps
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import refuse
 from attncalc.cli.commands.screens import tables_of, written
-from attncalc.cli.progress import counted
-from attncalc.cli.streams import note, receive
+from attncalc.cli.streams import counted, note, receive
 from attncalc.cli.targets import (
     STDOUT,
     Output,
@@ -47,9 +46,9 @@ from attncalc.solving.plan import plan
 from attncalc.writing.document import Document, Extent, Field, Scan, Verdict
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
-from attncalc.writing.reports.dumps import dumps_as_json, dumps_document
 from attncalc.writing.reports.hints import hint
 from attncalc.writing.reports.many import Marked, Shown
+from attncalc.writing.reports.trace import dumps_as_json, dumps_document
 from attncalc.writing.terminal import write_notes
 
 OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
@@ -83,7 +82,6 @@ def check(flags: Mapping[str, Any]) -> int:
 
 
 def _are_dumps(flags: Mapping[str, Any]) -> bool:
-    """Return whether the given problem and the only answer are dumps of programs."""
     file, answers = flags["file"], flags["answers"]
     if flags["dump"] or file in (None, "-") or len(answers) != 1 or answers[0] == "-":
         return False
@@ -218,7 +216,6 @@ def _say_of_others(folder: str, answers: list[Path]) -> None:
 
 
 def _reading(read: Sequence[Answer | str], form: str | None, page: Target) -> Output:
-    """Return the reading of each answer, as text, or as an answer to be corrected."""
     from attncalc.cli.commands.reading import reading_as_json, reading_in_text
 
     as_json = form == "json" or (page.place is not None and page.place.suffix == ".json")
@@ -247,19 +244,15 @@ def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) 
         if is_found(place, named):
             refuse_found(Path(place))
         return read_file(place, expected)
-    except AttncalcError as error:
-        if alone and _is_problem(place):
+    except Exception as error:
+        if alone and isinstance(error, AttncalcError) and _is_problem(place):
             raise InputError(
                 f"{place} is a problem, not an answer: the problem comes first, as in attncalc "
                 "check problem.json answer.txt"
             ) from None
         if alone:
             raise
-        return str(error)
-    except Exception as error:
-        if alone:
-            raise
-        return unforeseen(place, error)
+        return reason(place, error)
 
 
 def _is_problem(place: str) -> bool:
@@ -294,11 +287,10 @@ def _marked_one(key: Key, rules: Rules, named: Sequence[str], given: Read) -> Ma
     except Exception as error:
         if alone:
             raise
-        return Marked(place, None, unforeseen(place, error))
+        return Marked(place, None, reason(place, error))
 
 
 def _hint(marked: Sequence[Marked], level: int, shown: Shown) -> str:
-    """Return a hint on the only answer, and nothing else."""
     marking = marked[0].marking if len(marked) == 1 else None
     if marking is None:
         raise InputError("--hint takes one answer: give one file that can be read")
@@ -347,7 +339,7 @@ def _pages(
 
 
 def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool) -> Output:
-    from attncalc.writing.reports.json_text import marking_as_json, not_listed
+    from attncalc.writing.reports.marking import marking_as_json, not_listed
 
     markings = [each.marking for each in marked if each.marking is not None]
     names = filter(None, dict.fromkeys(not_listed(each, extent) for each in markings))

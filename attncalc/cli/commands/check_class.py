@@ -17,8 +17,7 @@ from attncalc.cli.commands import marking
 from attncalc.cli.commands.check_state import State
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.commands.screens import tables_of, written
-from attncalc.cli.progress import counted
-from attncalc.cli.streams import note
+from attncalc.cli.streams import counted, note
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
 from attncalc.grading.credit import possible_of
 from attncalc.grading.key import Key, key_of
@@ -103,7 +102,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
         page = Target(page.place, is_folder=True)
     overview, due = _target_of_overview(flags["overview"]), due_date(flags["due"])
     wants_table = flags["sheet"] is not None
-    _check_flags(flags, page, table)
+    _check_flags(flags, page)
     shown = marking.shown_from(flags)
     check_targets(page, table, *overview)
     given = read_set(Path(flags["file"]))
@@ -198,7 +197,6 @@ def _gradebook(
 
 
 def _target_of_overview(out: str | None) -> list[Target]:
-    """Return where the overview is written, if it is asked for."""
     target = target_of("--overview", out)
     if target.place is not None and target.place.suffix not in (".html", ".htm", ".md"):
         raise InputError(f"--overview {out}: end the name in .html or .md")
@@ -210,7 +208,7 @@ def _overview(document: Document, target: Target) -> Output:
     return output(target, written(document, "html" if is_html else "markdown", target))
 
 
-def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
+def _check_flags(flags: Mapping[str, Any], page: Target) -> None:
     if flags["reading"]:
         raise InputError("--reading requires one problem: give it instead of the set")
     if "-" in flags["answers"]:
@@ -234,7 +232,6 @@ def _of(key: Key, rules: Rules) -> Rules:
 
 
 def _remember(given: ClassSet, paired: Sequence[Paired], unpaired: Sequence[Unpaired]) -> None:
-    """Remember the files that other processes read."""
     files = (handed.file for row in given.handed for handed in row)
     for file in (*files, *(each.place for each in paired), *(each.place for each in unpaired)):
         remember(file)
@@ -365,14 +362,10 @@ def _attempt(key: Key, place: Path, rules: Rules, way: _Way, student: Student) -
         with key.names_at_hand():
             read = read_file(str(place), key.expected)
         answer = replace(unnamed(read, student, hides=way.hides), place=shown)
-        hinted = replace(rules, hints=hints_in(str(place)))
-        return Marked(shown, mark(key, answer, hinted))
-    except AttncalcError as error:
-        why = str(error)
+        return Marked(shown, mark(key, answer, replace(rules, hints=hints_in(str(place)))))
     except Exception as error:
-        why = marking.unforeseen(str(place), error)
-    why = why.replace(str(place), shown)
-    return Marked(shown, None, student.hidden(why) if way.hides else why)
+        why = marking.reason(str(place), error).replace(str(place), shown)
+        return Marked(shown, None, student.hidden(why) if way.hides else why)
 
 
 def _entries(

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.base.errors import AttncalcError, InputError
+from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
 from attncalc.base.text import has_run, of_each
 from attncalc.base.workers import cores, mapped
-from attncalc.cli.commands.marking import unforeseen
+from attncalc.cli.commands.marking import reason
 from attncalc.cli.commands.problem import conventions_of
 from attncalc.cli.commands.refusals import refuse
 from attncalc.cli.commands.screens import written
@@ -84,10 +84,8 @@ def _checked(named: Sequence[str], said: Mapping[str, Any], place: str) -> Read:
         if is_found(place, named):
             refuse_found(Path(place))
         return findings_of(read_lesson(place, read_bytes(Path(place))), said)
-    except AttncalcError as error:
-        return Read(place, (), str(error))
     except Exception as error:
-        return Read(place, (), unforeseen(place, error))
+        return Read(place, (), reason(place, error))
 
 
 def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
@@ -307,6 +305,5 @@ def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Find
 
 
 def _rows(written: WrittenMatrix) -> list[list[str]]:
-    """Return the entries of a matrix as typed, row by row, head after head."""
     texts = written.values.astype(str) if written.texts is None else written.texts
     return [list(map(str, row)) for row in texts.reshape(-1, written.shape[-1])]

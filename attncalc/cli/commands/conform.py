@@ -12,7 +12,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
 from attncalc.base.text import in_json
 from attncalc.cli.commands.screens import written
-from attncalc.cli.progress import reporting
+from attncalc.cli.streams import reporting
 from attncalc.cli.targets import Output, Target, check_targets, deliver, output, target_of
 from attncalc.conforming.adapters import BACKENDS as ADAPTERS
 from attncalc.conforming.case import VERSION, Case, suite
@@ -102,7 +102,6 @@ def _written(report: Report, form: str, target: Target, *, full: bool) -> str:
 
 
 def _write(flags: Mapping[str, Any], cases: Sequence[Case]) -> None:
-    """Write the cases, with their results and bounds, for kernels in other languages."""
     folder = Path(flags["write"])
     files: dict[Path, bytes | str] = {}
     index = []

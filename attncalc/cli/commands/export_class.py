@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from attncalc.base.errors import OutputError, about
 from attncalc.base.sources import remember
@@ -12,7 +12,7 @@ from attncalc.base.text import amount
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands import marking
 from attncalc.cli.commands.refusals import refuse_of_a_set
-from attncalc.cli.progress import counted
+from attncalc.cli.streams import counted
 from attncalc.cli.targets import Output, Target, check_targets, deliver
 from attncalc.exporting import gradescope, moodle, numbas, prairielearn, stack
 from attncalc.exporting.rules import course_of
@@ -29,14 +29,6 @@ Versions = Sequence[Sequence[Any]]
 """The versions of each problem, in the order of the class."""
 
 
-class _Way(NamedTuple):
-    """The request, and the system."""
-
-    system: str
-    rules: Rules
-    points: Fraction | None
-
-
 def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | None) -> None:
     """Write all versions of a set's problems, and print how to distribute them."""
     system = flags["to"]
@@ -49,8 +41,9 @@ def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | No
     check_targets(target)  # again, since inputs are known now
     rules = marking.rules_from({**flags, "atol": None, "rtol": None})
     samples = marking.keys_of_one_student(given, rules)
-    way = _Way(system, marking.with_known_steps(rules, flags, *samples), points)
-    files, notes = WRITERS[system](given, _versions(given, way))
+    rules = marking.with_known_steps(rules, flags, *samples)
+    versions = _versions(given, partial(_version, system, rules, points))
+    files, notes = WRITERS[system](given, versions)
     place = target.place or Path("-")
     named = {place / name if target.is_folder else place: files[name] for name in files}
     deliver(Output(target, named, (*notes, _counted(given, system))))
@@ -69,8 +62,7 @@ def _target(target: Target, system: str, given: ClassSet) -> Target:
     return Target(target.place, is_folder=True)
 
 
-def _versions(given: ClassSet, way: _Way) -> list[list[Any]]:
-    """Return each student's version of each problem, by problem."""
+def _versions(given: ClassSet, make: Callable[[tuple[Path, str]], Any]) -> list[list[Any]]:
     things = [
         (handed.file, student.name)
         for problem in range(len(given.problems))
@@ -78,18 +70,18 @@ def _versions(given: ClassSet, way: _Way) -> list[list[Any]]:
             given.students, (row[problem] for row in given.handed), strict=True
         )
     ]
-    made = list(counted(mapped(partial(_version, way), things, cores()), len(things)))
+    made = list(counted(mapped(make, things, cores()), len(things)))
     each = len(given.students)
     return [made[start : start + each] for start in range(0, len(made), each)]
 
 
-def _version(way: _Way, thing: tuple[Path, str]) -> Any:
+def _version(system: str, rules: Rules, points: Fraction | None, thing: tuple[Path, str]) -> Any:
     """Return one student's version of a problem, with its rules; in Moodle, as a question."""
     file, name = thing
     with about(str(file)):
-        key = key_of(read_problem(file), way.rules)
-        course = course_of(key, marking.rules_of_one(way.rules, key), way.points)
-        in_moodle = {"moodle": moodle.question, "stack": stack.question}.get(way.system)
+        key = key_of(read_problem(file), rules)
+        course = course_of(key, marking.rules_of_one(rules, key), points)
+        in_moodle = {"moodle": moodle.question, "stack": stack.question}.get(system)
         return in_moodle(key, course, name) if in_moodle else (key, course)
 
 
@@ -147,9 +139,10 @@ WRITERS: Mapping[str, Callable[[ClassSet, Versions], Written]] = {
 }
 GIVEN_OUT = {
     "gradescope": "each student is marked by their own, found by id, e-mail address or name",
-    "moodle": "a category for each problem, of which a quiz can take a random question",
-    "numbas": "each student gets a random one of each problem",
-    "prairielearn": "each student gets a random one of each problem",
-    "stack": "a category for each problem, of which a quiz can take a random question",
+    **dict.fromkeys(("numbas", "prairielearn"), "each student gets a random one of each problem"),
+    **dict.fromkeys(
+        ("moodle", "stack"),
+        "a category for each problem, of which a quiz can take a random question",
+    ),
 }
 """How versions are assigned: only Gradescope tells whose submission it is."""

@@ -8,7 +8,7 @@ from typing import Any
 from attncalc.api.marking import SHARES, read_rubric
 from attncalc.api.marking import rules_from as rules_of
 from attncalc.api.marking import with_known_steps as under_own_names
-from attncalc.base.errors import InputError
+from attncalc.base.errors import AttncalcError, InputError
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.rules import Rules
 from attncalc.reading import read_problem
@@ -69,8 +69,10 @@ def keys_of_one_student(given: ClassSet, rules: Rules) -> list[Key]:
     return [key_of(read_problem(handed.file), rules) for handed in given.handed[0]]
 
 
-def unforeseen(place: str, error: Exception) -> str:
-    """Return the row of an answer that revealed an internal error."""
+def reason(place: str, error: Exception) -> str:
+    """Return why a file is not marked: its own error, or an internal one."""
+    if isinstance(error, AttncalcError):
+        return str(error)
     what = f"{type(error).__name__}: {error}".partition("\n")[0]
     return f"{place}: not marked because of an internal error, please report it: {what}"
 

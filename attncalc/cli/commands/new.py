@@ -4,17 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from attncalc.api.making import made_anew
 from attncalc.base.errors import InputError
 from attncalc.cli.commands.problem import conventions_of, fields_set
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.flags.fields import OF_THE_ANSWER
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, check_targets, deliver, output, target_of
-from attncalc.making.asking import READ, recipe, wishes_of
-from attncalc.making.maker import fresh_seed, make, with_words
-from attncalc.making.siblings import wishes_like, wishes_taken_over
+from attncalc.making.asking import READ
+from attncalc.making.maker import fresh_seed
 from attncalc.problem.fields import SETTINGS
-from attncalc.reading import read_problem
 from attncalc.writing.problem_file import FORMS, write_problem
 
 _NAMES = {"again", *READ, *SETTINGS}
@@ -38,16 +37,7 @@ def new(flags: Mapping[str, Any]) -> None:
     seed = fresh_seed() if flags["seed"] is None else flags["seed"]
     asked = _asked(flags)
     with as_flags(_NAMES):
-        if flags["again"] is not None:
-            problem = read_problem(flags["again"])
-            wishes = wishes_like(problem, asked, flags["again"])
-            asked = wishes_taken_over(problem) | asked | {"again": Path(flags["again"]).name}
-        else:
-            wishes = wishes_of(asked)
-        if flags["words"]:
-            wishes = with_words(wishes, seed)
-            asked["labels"] = ",".join(wishes.labels or ())
-        made = make(wishes, seed, recipe(asked, seed))
+        made = made_anew(asked, seed, flags["again"], words=bool(flags["words"]))
     note(f"seed {seed}: {made.report}")
     deliver(output(target, "".join(write_problem(made.problem, form))))
 

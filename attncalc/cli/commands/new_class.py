@@ -13,8 +13,7 @@ from attncalc.base.text import amount, of_each
 from attncalc.base.text import in_json as in_text
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.refusals import typed
-from attncalc.cli.progress import counted, reporting
-from attncalc.cli.streams import note
+from attncalc.cli.streams import counted, note, reporting
 from attncalc.cli.targets import Output, Target, check_targets, deliver, target_of
 from attncalc.languages.catalogue import catalogue
 from attncalc.making.asking import READ
@@ -67,7 +66,6 @@ def new_class(flags: Mapping[str, Any]) -> None:
 
 
 def _titled(name: str, language: str) -> str:
-    """Return the title of a problem without one, in its language."""
     return catalogue(language).say(f"Problem {name}")
 
 

@@ -11,12 +11,17 @@ from attncalc.api.models import Opened
 from attncalc.base.errors import InputError
 from attncalc.base.text import on_a_line
 from attncalc.cli.commands.calculate import show_page
-from attncalc.cli.commands.generate import generate, refuse_alone
-from attncalc.cli.commands.models import check_one_input, ignored_from, opened_from
+from attncalc.cli.commands.models import (
+    check_one_input,
+    generate,
+    ignored_from,
+    opened_from,
+    refuse_alone,
+)
 from attncalc.cli.commands.pages import form_from
 from attncalc.cli.commands.refusals import as_flags, refuse
 from attncalc.cli.commands.studies import show, wanted_from
-from attncalc.cli.progress import reporting
+from attncalc.cli.streams import reporting
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.equations.operations.normalising import Softmax
 from attncalc.problem.fields import read_setting
@@ -159,18 +164,15 @@ def _opened(flags: Flags) -> Opened:
 
 
 def _problem(opened: Opened, flags: Flags) -> Problem:
-    """Return the problem of one layer, or of the last with the head."""
     said = _said(flags)
     if flags["layer"] is None and flags["at"] is not None:
         said["read"] = "all"
-    count = opened.runs_to(flags["layer"])
     with reporting() as report:
-        after = None if report is None else lambda done: report(done, count)
-        return opened.problem(flags["layer"], said, after)
+        told = opened.telling(report, flags["layer"])
+        return opened.problem(flags["layer"], said, told)
 
 
 def _said(flags: Flags) -> Fields:
-    """Return the fields that replace those of the model."""
     said: Fields = {name: flags[name] for name in ("title", "decimals") if flags[name] is not None}
     return said | ignored_from(flags)
 
@@ -179,10 +181,8 @@ def _show_all(flags: Flags) -> None:
     """Run all layers once, and show their steps, or a study of them."""
     wanted = wanted_from(flags)
     opened = _opened(flags)
-    count = opened.runs_to(None)
     with reporting() as report:
-        told = None if report is None else lambda done: report(done, count)
-        model = Layers(opened, flags["only"], _said(flags), told)
+        model = Layers(opened, flags["only"], _said(flags), opened.telling(report, None))
         found: Any = model.walk
         if flags["lens"]:
             found = model.lens(flags["at"]).found
@@ -312,8 +312,12 @@ def _write_rows(
     *,
     has_shares: bool,
 ) -> None:
-    from attncalc.writing.probable import probable_as_csv, probable_as_json, probable_document
     from attncalc.writing.studies.forms import Forms
+    from attncalc.writing.studies.generation import (
+        probable_as_csv,
+        probable_as_json,
+        probable_document,
+    )
 
     model = opened.model
     decimals = 4 if flags["decimals"] is None else flags["decimals"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attncalc.base.errors import InputError, OutputError
 from attncalc.base.latex_text import LETTER, on_foreign
 from attncalc.cli.commands.screens import form_by_ending, table_of
-from attncalc.cli.progress import reporting
+from attncalc.cli.streams import reporting
 from attncalc.cli.targets import Output, Target, check_targets, output, target_or_folder
 from attncalc.writing.files import Content, is_straight
 from attncalc.writing.forms import FORMS

@@ -11,7 +11,7 @@ from attncalc.equations.operation import UnstatedError
 from attncalc.problem.samples import GROUPS
 from attncalc.reading import read_problem, read_stream
 from attncalc.writing.live.data import MOST_ENTRIES
-from attncalc.writing.live.playground import Template, write_playground
+from attncalc.writing.live.made import Template, write_playground
 
 X = {"X": [[1, 0, 1], [0, 2, 1], [1, 1, 0]]}
 WEIGHTS = {

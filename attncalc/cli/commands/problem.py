@@ -80,7 +80,6 @@ _A = {
 
 
 def _matrices(flags: Mapping[str, Any]) -> Fields:
-    """Read the matrices given as flags, and the labels of tokens in their files."""
     given: Fields = {}
     for name in GIVEN:
         if flags.get(name) is not None:
@@ -89,7 +88,6 @@ def _matrices(flags: Mapping[str, Any]) -> Fields:
 
 
 def _embedded(flags: Mapping[str, Any], changes: Fields) -> Fields:
-    """Return the tokens of `--vectors` and `--text`."""
     path, text = flags.get("vectors"), flags.get("text")
     if path is None and text is None:
         return {}

@@ -107,7 +107,6 @@ def _connections(answer: Answer) -> list[Any]:
 
 
 def _json(value: Any) -> str:
-    """Return a value with a row of a matrix on each line."""
     if isinstance(value, list) and value and isinstance(value[0], list | dict | str):
         rows = ",\n".join("    " + in_json(row) for row in value)
         return f"[\n{rows}\n  ]"

@@ -1,4 +1,4 @@
-"""`attncalc samples`: list the bundled samples, or write one out."""
+"""`attncalc samples` and `attncalc schema`: list the bundled files, or write one out."""
 
 import shutil
 import sys
@@ -10,17 +10,11 @@ from typing import Any
 
 from attncalc.base.errors import InputError, OutputError
 from attncalc.base.sources import remember
-from attncalc.cli.targets import STDOUT, Output, Target, deliver, output, target_of
-from attncalc.problem.samples import (
-    ALL,
-    ANSWERS,
-    COMMANDS,
-    GROUPS,
-    KERNELS,
-    MODELS,
-    Sample,
-    sample,
-)
+from attncalc.base.text import in_json
+from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
+from attncalc.problem.samples import ALL, ANSWERS, COMMANDS, GROUPS, KERNELS, MODELS, Sample, sample
+from attncalc.schemas import NAMES, OF
+from attncalc.schemas import schema as schema_of
 from attncalc.writing.files import descriptor_of
 
 NARROWEST = 20
@@ -95,3 +89,16 @@ def _wrapped(start: str, text: str, width: int | None) -> list[str]:
 def _content(file: Path) -> bytes:
     remember(file)
     return file.read_bytes()
+
+
+def schema(flags: Mapping[str, Any]) -> None:
+    """List the JSON Schemas, or write one out."""
+    name, target = flags["name"], target_of("--out", flags["out"])
+    check_targets(target)
+    if name is not None:
+        deliver(output(target, in_json(schema_of(name), indent=2) + "\n"))
+        return
+    widest = max(map(len, NAMES))
+    lines = [f"{each:{widest}}  {OF[each]}" for each in NAMES]
+    end = "Write one out:  attncalc schema NAME -o NAME.schema.json"
+    deliver(output(target, "\n".join([*lines, "", end, ""])))

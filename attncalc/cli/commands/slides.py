@@ -7,7 +7,7 @@ from typing import Any
 from attncalc.base.errors import InputError
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
-from attncalc.cli.progress import reporting
+from attncalc.cli.streams import reporting
 from attncalc.cli.targets import Output, Target, check_targets, deliver, output, target_of
 from attncalc.reading.files import is_folder
 from attncalc.solving.choosing import by_name, chosen_entries

@@ -12,7 +12,7 @@ from attncalc.cli.commands.models import ignored_from, opened_from
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import typed
 from attncalc.cli.commands.studies import show, wanted_from
-from attncalc.cli.progress import reporting
+from attncalc.cli.streams import reporting
 from attncalc.problem.fields import GIVEN, SETTINGS
 from attncalc.solving.solution import solve
 from attncalc.writing.reports.why import why_as_json, why_document

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,10 +23,6 @@ def _switch(typed: str, text: str, panel: str = OUTPUT, **more: Any) -> Flag:
 
 def _several(typed: str, text: str, panel: str = OUTPUT, **more: Any) -> Flag:
     return Flag(typed, text, panel, list, **more)
-
-
-def _whole(typed: str, text: str, panel: str, default: int | None = None, **more: Any) -> Flag:
-    return Flag(typed, text, panel, int, default, **more)
 
 
 def _one_of(typed: str, values: tuple[str, ...], panel: str = OUTPUT, **more: Any) -> Flag:
@@ -81,8 +78,13 @@ STANDALONE = _switch("--standalone", "LaTeX: a complete document, with the map."
 SET = _several(
     "--set FIELD=VALUE", "Set any field, e.g. --set softcap=50; repeatable.", complete=completed
 )
-JOBS = _whole(
-    "--jobs NUMBER", "CPU cores for a class or a folder of answers.", CLASS, unsaid="all", low=1
+JOBS = Flag(
+    "--jobs NUMBER",
+    "CPU cores for a class or a folder of answers.",
+    CLASS,
+    int,
+    unsaid="all",
+    low=1,
 )
 ONLY = Flag("--only STEPS", "Show only these steps, e.g. Q,A.")
 WORK = _switch("--work", "Write out the arithmetic of every entry.")
@@ -141,18 +143,20 @@ OF_MARKING = (
     Flag("--due DATE", "Answers of a class after this date are listed as late.", CLASS),
     Flag("--anonymous", "Replace names in a class by codes.", CLASS, bool, default=False),
     _switch("--fractions", "Show points as fractions."),
-    _whole(
+    Flag(
         "--marks-decimals NUMBER",
         "Maximum number of decimals of points.",
         OUTPUT,
+        int,
         unsaid="2; 4 in CSV",
         low=0,
         high=12,
     ),
-    _whole(
+    Flag(
         "--hint LEVEL",
         "Only a hint: 1 where to look, 2 the rule, 3 the work.",
         MARKING,
+        int,
         low=1,
         high=3,
     ),
@@ -230,7 +234,7 @@ class Command(NamedTuple):
     fields: the problems whose fields are flags too: those of a block, "attention" or "" (all);
         "new" for only settings, None for no fields.
     module: its module in `cli/commands/`, if it is not named like the command.
-    function: its function, if its name differs from the module's.
+    function: its function, if it is not named like the command.
     rare: its flags that only `--help-all` shows.
     text: from commands.md: its summary in a line; details; its examples, which are indented.
     """
@@ -247,6 +251,8 @@ def _command(*own: Flag, **more: Any) -> Command:
     return Command(own, **more)
 
 
+_page = partial(_command, module="calculate", function="calculate")
+_study = partial(_command, module="studies", fields="")
 _ANY = "rounding decimals scale heads causal window ignore positions layout title"
 COMMON = {
     "self": "X W_Q W_K W_V rounding decimals scale heads causal ignore",
@@ -261,11 +267,11 @@ COMMON = {
 """The fields that the short help of a command shows, by the kind of problem."""
 
 _COMMANDS = {
-    "self": _command(*PAGES, *WORDS, fields="self", module="calculate"),
-    "cross": _command(*PAGES, fields="cross", module="calculate"),
-    "encoder": _command(*PAGES, *WORDS, fields="encoder", module="calculate", rare="no_marking"),
-    "decoder": _command(*PAGES, *WORDS, fields="decoder", module="calculate", rare="no_marking"),
-    "vit": _command(*PAGES, fields="vit", module="calculate"),
+    "self": _page(*PAGES, *WORDS, fields="self"),
+    "cross": _page(*PAGES, fields="cross"),
+    "encoder": _page(*PAGES, *WORDS, fields="encoder", rare="no_marking"),
+    "decoder": _page(*PAGES, *WORDS, fields="decoder", rare="no_marking"),
+    "vit": _page(*PAGES, fields="vit"),
     "plot": _command(
         FILE,
         _one_of("--kind KIND", ("map", "heatmap", "both"), default="map"),
@@ -283,6 +289,7 @@ _COMMANDS = {
         _switch("--equations", "Print the calculation as equations.", name="as_equations"),
         *(FULL, FORMAT, STANDALONE, OUT),
         fields="",
+        module="calculate",
     ),
     "why": _command(
         Flag("PROBLEM", "Problem, or the folder of a model.", name="file", default=...),
@@ -299,21 +306,18 @@ _COMMANDS = {
         rare="require atol rtol fractions marks_decimals jobs gradebook overview due anonymous "
         "follow_penalty rounding_penalty precision_penalty",
     ),
-    "vary": _command(
-        _things("[FILE] CHANGE...", "Problem, and one or two changes."),
-        *(WATCH, YES, *OF_STUDIES),
-        fields="",
+    "vary": _study(
+        _things("[FILE] CHANGE...", "Problem, and one or two changes."), *(WATCH, YES, *OF_STUDIES)
     ),
-    "simulate": _command(
+    "simulate": _study(
         _things("[FILE...] DRAW...", "Problems, and what to draw."),
         Flag("--draws NUMBER", "Number of draws.", STUDY, int, 1000),
         Flag("--seed NUMBER", "Seed of the random generator.", STUDY, int, 0, low=0),
         Flag("--until ERROR", "Draw until the standard error is this small.", STUDY, float),
         _several("--given COMPARISON", 'Keep only draws with e.g. "q·k_a > 0"; repeatable.', STUDY),
         *(WATCH, YES, *OF_STUDIES),
-        fields="",
     ),
-    "train": _command(
+    "train": _study(
         _things("[FILE...]", "Problems with a target.", None),
         Flag("--steps NUMBER", "Number of steps.", STUDY, int, 20),
         Flag("--rate NUMBER", "Learning rate.", STUDY, unsaid="0.1"),
@@ -324,7 +328,6 @@ _COMMANDS = {
         Flag("--warmup STEPS", "Steps of linear warmup of the rate.", STUDY, int, 0, low=0),
         Flag("--save FILE", "Write the problem with its new matrices, as JSON."),
         *(WATCH, WORK, YES, *OF_STUDIES),
-        fields="",
         rare="dark size yes momentum warmup clip",
     ),
     "conform": _command(
@@ -364,7 +367,7 @@ _COMMANDS = {
         _one_of("--format FORM", ("table", "markdown", "latex", "html", "json", "junit")),
         OUT,
     ),
-    "aim": _command(
+    "aim": _study(
         _things("[FILE] TARGET", "Keys and values, and the target."),
         Flag("--beta NUMBER", "Margin of the target's scaled scores.", STUDY, str, "10"),
         Flag("--within ERROR", "Find the smallest beta with this error.", STUDY, float),
@@ -381,6 +384,7 @@ _COMMANDS = {
         FAMILY,
         Flag("--vary SIZE=RANGE", "Vary tokens, batch or a config key.", STUDY),
         *OF_STUDIES,
+        module="studies",
     ),
     "open": _command(
         Flag("FOLDER", "Folder of the model.", OUTPUT, default=...),
@@ -409,7 +413,7 @@ _COMMANDS = {
     ),
     "generate": _command(
         Flag("SOURCE", "Folder of a model, or a problem.", OUTPUT, default=...),
-        _whole("--count NUMBER", "Generate up to this many tokens.", GENERATION, unsaid="20"),
+        Flag("--count NUMBER", "Generate up to this many tokens.", GENERATION, int, unsaid="20"),
         Flag("--tokens IDS", 'Token ids of the prompt, e.g. "3, 7".', MODEL),
         Flag("--text TEXT", "Text of the prompt; needs attncalc[models].", MODEL),
         Flag("--spectrogram MATRIX", "Audio (.npy): bands or features, frames.", MODEL),
@@ -418,10 +422,11 @@ _COMMANDS = {
         *GENERATING,
         Flag("--decimals -d VALUE", "Decimals shown, 0 to 12.", OUTPUT, int),
         *OF_STUDIES,
+        module="models",
     ),
     "new": _command(
         Flag("--again PROBLEM", "Make a similar problem of equal difficulty."),
-        _whole("--seed NUMBER", "Seed of the random generator.", OUTPUT, unsaid="random", low=0),
+        Flag("--seed NUMBER", "Seed of the random generator.", OUTPUT, int, unsaid="random", low=0),
         Flag(
             "--class ROSTER",
             "One problem per student: CSV with name, id, email.",
@@ -465,6 +470,7 @@ _COMMANDS = {
     "schema": _command(
         Flag("[NAME]", "Schema to write out.", unsaid="list all", complete=_names_of_schemas),
         TO_FILE,
+        module="samples",
     ),
     "doctor": _command(
         Flag("[FILE]", "Problem with labels to check.", unsaid="none"),
@@ -475,7 +481,11 @@ _COMMANDS = {
 }
 _TEXTS = _texts_of("commands.md")
 COMMANDS = {
-    name: each._replace(module=each.module or name, text=_TEXTS[name].rstrip("\n") + "\n")
+    name: each._replace(
+        module=each.module or name,
+        function=each.function or name,
+        text=_TEXTS[name].rstrip("\n") + "\n",
+    )
     for name, each in _COMMANDS.items()
 }
 

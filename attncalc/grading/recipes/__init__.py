@@ -37,8 +37,7 @@ from attncalc.grading.recipes.inputs import (
     of_sum,
     of_weights,
 )
-from attncalc.grading.recipes.mistakes import of_equation
-from attncalc.grading.recipes.rewrites import of_rewritten
+from attncalc.grading.recipes.mistakes import of_equation, of_rewritten
 from attncalc.grading.recipes.roundings import roundings
 from attncalc.grading.recipes.settings import of_mask, of_settings, scale_of
 from attncalc.problem.attention.attention import Attention

@@ -91,7 +91,6 @@ def _changes(problem: Problem) -> Iterator[Change]:
 
 
 def _interchangeable(problem: Problem, prefix: str) -> Iterator[tuple[str, str]]:
-    """Yield the weights of a part that may be confused."""
     there = set(problem.names)
     for one, other in _PAIRS:
         pair = prefix + one, prefix + other

@@ -229,15 +229,14 @@ def of_normalised(step: Step, operation: Normalise, steps: Steps) -> Iterator[Wr
     sum_ = steps.get(tokens)
     for other in sum_.inputs if sum_ and isinstance(sum_.operation, Add) else ():
         says = f"{other} is normalized, and not {tokens}"
-        yield f"norm-of-other:{other}", says, partial(_of_other, step, operation, other)
 
+        def of_other(read: Read, other: str = other) -> Range:
+            return _normalised(step, operation, read(other), read)
 
-def _of_other(step: Step, operation: Normalise, other: str, read: Read) -> Range:
-    return _normalised(step, operation, read(other), read)
+        yield f"norm-of-other:{other}", says, of_other
 
 
 def _normalised(step: Step, operation: Normalise, values: Range, read: Read) -> Range:
-    """Return values normalized by their own mean and variance."""
     rest = map(read, step.inputs[2 + operation.is_centred :])
     if not operation.is_centred:
         return operation.over(values, FeatureSquares().over(values), *rest)

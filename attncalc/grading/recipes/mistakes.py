@@ -1,17 +1,42 @@
-"""Well-known mistakes in a step, as equations in `mistakes.eq`."""
+"""Mistakes in a step as equations: well-known ones of `mistakes.eq`, and any single change.
+
+A change is of one node of the tree: also in equations of users.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
+from itertools import combinations
 from pkgutil import get_data
 from typing import NamedTuple
 
+from attncalc.equations.algebra import plain
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import NAMES_HEADS, PLAIN, Setting, Stated, Statement
 from attncalc.equations.operations.entrywise import KINDS
 from attncalc.equations.operations.products import Project
-from attncalc.equations.tree import Name, chosen, equation_source, names_in, parse, read
+from attncalc.equations.tree import (
+    Aggregate,
+    Entry,
+    Equation,
+    Function,
+    If,
+    Name,
+    Node,
+    Operator,
+    Row,
+    chosen,
+    equation_source,
+    names_in,
+    parse,
+    parts,
+    read,
+    rebuilt,
+    replaced,
+    source,
+    walk,
+)
 from attncalc.grading.recipes.common import Steps, Wrong, by_equation
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.gradients.naming import is_of_the_way_back
@@ -21,6 +46,12 @@ from attncalc.problem.step import Step
 _MISTAKE = re.compile(r"    ([\w:-]+): (?>(.*?)  # )(.*)")
 _WHOLE = re.compile(r"\w+\[[^\]]*\] = ")
 _BRACES = re.compile(r"\{([^{}|]+)\}")
+MOST = 40
+"""The largest number of changes of one equation that are tried."""
+OTHER = {"<=": "<", "<": "<=", ">=": ">", ">": ">="}
+"""Conditions that are off by one."""
+Change = tuple[str, str, Node]
+"""A code, a clause, and the node that replaces another."""
 
 
 class _Wrong(NamedTuple):
@@ -34,7 +65,6 @@ class _Wrong(NamedTuple):
 
 @cache
 def _mistakes() -> Mapping[str, list[tuple[str, str, str]]]:
-    """Return the code, the right-hand side and the clause of each mistake, by operation."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     names: list[str] = []
     for line in (get_data(__package__, "mistakes.eq") or b"").decode().splitlines():
@@ -136,7 +166,6 @@ def _tokens_of_values(problem: Attention) -> str:
 
 
 def _says(clause: str, words: Mapping[str, str], step: Step, problem: Problem | Attention) -> str:
-    """Return a clause with the names, numbers and products of a step."""
     standing = problem.standing
     words = {
         **words,
@@ -154,3 +183,114 @@ def _says(clause: str, words: Mapping[str, str], step: Step, problem: Problem | 
         return " ".join(standing.pair(left, right))
 
     return _BRACES.sub(word, clause)
+
+
+def of_rewritten(step: Step) -> Iterator[Wrong]:
+    """Yield the equation of a step with one change."""
+    found = step.operation.statement(*[PLAIN] * len(step.inputs))
+    found = found._replace(name=found.name.removeprefix("Grouped"))
+    own = equation(found.name, found.given)
+    own = replace(own, right=plain(own.right), taught=())
+    inputs = (name for name in inputs_of(found.name, found.given) if name not in found.tables)
+    names = dict(zip(inputs, step.inputs, strict=True))
+    seen = {equation_source(own)}
+    for code, says, right in _changed(own, names):
+        text = equation_source(replace(own, right=right))
+        if text not in seen and len(seen) <= MOST:
+            seen.add(text)
+            code, says = (each.replace("[0,0]", "") for each in (code, says))
+            reads = [names[name] for name in inputs_of(text) if name in names]
+            made = Stated(found._replace(name=text))
+            yield f"equation-{code}", says, partial(by_equation, step, made, reads)
+
+
+def _changed(own: Equation, names: dict[str, str]) -> Iterator[Change]:
+    """Yield the right-hand side with one node changed, in all known ways."""
+    for node in own.nodes:
+        for code, says, other in _instead(node, own, names):
+            yield code, says, _with(own.right, node, other)
+    entries = [x for x in own.nodes if isinstance(x, Entry) and x.name in names]
+    listed = dict.fromkeys(x.name for x in entries)
+    for name in listed:
+        if all(len(x.at) > 1 for x in entries if x.name == name):
+            turned = _everywhere(own.right, partial(_transposed, name=name))
+            yield f"transposed:{names[name]}", f"{names[name]} is transposed", turned
+    for one, two in combinations(listed, 2):
+        swapped = _everywhere(own.right, partial(_renamed, names={one: two, two: one}))
+        says = f"{names[one]} and {names[two]} are exchanged"
+        yield f"exchanged:{names[one]},{names[two]}", says, swapped
+
+
+def _instead(x: Node, own: Equation, names: dict[str, str]) -> Iterator[Change]:
+    """Yield the nodes that may replace a node by mistake."""
+
+    def text(node: Node) -> str:
+        return source(_everywhere(node, partial(_renamed, names=names)))
+
+    match x:
+        case Operator("/", (a, b)):
+            yield f"no-division:{text(b)}", f"the division by {text(b)} is left out", a
+        case Operator("*", (a, b)):
+            for factor, rest in ((a, b), (b, a)):
+                if _is_number(factor, own) or _is_of_entry(factor, own):
+                    said = f"the factor {text(factor)} is left out"
+                    yield f"no-factor:{text(factor)}", said, rest
+        case Operator("**", (a, b)):
+            yield f"no-power:{text(b)}", f"the power of {text(b)} is left out", a
+        case Operator("neg", (a,)):
+            yield "sign", "the minus is left out", a
+        case Operator("-", (a, b)):
+            yield "added", f"{text(b)} is added, and not subtracted", Operator("+", (a, b))
+            yield "no-term", f"{text(b)} is left out", a
+        case Operator("+", (a, b)):
+            yield "no-term", f"{text(b)} is left out", a
+            yield "no-term", f"{text(a)} is left out", b
+        case Function(name, (a,)) if any(isinstance(y, Entry) for y in walk(a)):
+            yield f"no-function:{name}", f"{name} is left out", a
+        case If(Operator(sign, ends) as test, then, otherwise) if sign in OTHER:
+            near = If(Operator(OTHER[sign], ends), then, otherwise)
+            said = f"{text(test)} is taken as {text(near.test)} (off by one)"
+            yield f"off-by-one:{text(test)}", said, near
+            yield f"no-condition:{text(test)}", f"the condition {text(test)} is left out", then
+        case If(test, then, _):
+            yield f"no-condition:{text(test)}", f"the condition {text(test)} is left out", then
+        case Row(kind, body, index, _, (), Name(at)) if at in own.at and len(own.at) > 1:
+            other = own.at[-2] if at == own.at[-1] else own.at[-1]
+            size = own.sizes.get(other)
+            if size is not None:
+                along = replaced(replaced(body, {index: Name(at)}), {other: Name(index)})
+                made = Row(kind, along, index, size, (), Name(other))
+                yield f"{kind}-across", f"{kind} is taken along the other axis", made
+        case Aggregate("sum", _, _, size, None):
+            yield "mean", "the mean is taken, and not the sum", Operator("/", (x, size))
+
+
+def _is_number(x: Node, own: Equation) -> bool:
+    """Return whether a factor is a number, or the only entry of a matrix."""
+    is_plain = all(not isinstance(y, Aggregate | Row) for y in walk(x))
+    return is_plain and not names_in(x) & own.indices
+
+
+def _is_of_entry(x: Node, own: Equation) -> bool:
+    """Return whether a factor is the entry of another matrix at the same place, like a gate."""
+    return isinstance(x, Entry) and x.at == tuple(map(Name, own.at))
+
+
+def _with(x: Node, node: Node, other: Node) -> Node:
+    """Return a tree with one of its nodes, by identity, replaced."""
+    return other if x is node else rebuilt(x, lambda y: _with(y, node, other))
+
+
+def _everywhere(x: Node, change: Callable[[Node], Node]) -> Node:
+    made = rebuilt(x, lambda y: _everywhere(y, change)) if parts(x) else x
+    return change(made)
+
+
+def _transposed(x: Node, name: str) -> Node:
+    if isinstance(x, Entry) and x.name == name:
+        return Entry(name, (*x.at[:-2], x.at[-1], x.at[-2]))
+    return x
+
+
+def _renamed(x: Node, names: dict[str, str]) -> Node:
+    return Entry(names.get(x.name, x.name), x.at) if isinstance(x, Entry) else x

@@ -160,8 +160,7 @@ def _divided(scores: str, cut: Cut, shifted: bool, factor: float, read: Read) ->
         exponents = _less_the_largest(exponents)
 
     def powers(end: Matrix) -> Matrix:
-        made: Matrix = np.where(np.isneginf(end), -np.inf, cut(exponentials(end.copy())))
-        return made
+        return np.asarray(np.where(np.isneginf(end), -np.inf, cut(exponentials(end.copy()))))
 
     return DivideBySum().over(exponents.map(powers))
 

@@ -56,12 +56,9 @@ def scale_of(problem: Attention) -> float:
     return 1.0 if problem.scale == "none" else float(problem.d_k**-0.5)
 
 
-def _done_by(operation: Operation, inputs: tuple[str, ...], read: Read) -> Range:
-    return operation.over(*map(read, inputs))
-
-
 def _otherwise(step: Step, read: Read, **change: Any) -> Range:
-    return _done_by(replace(step.operation, **change), step.inputs, read)  # type: ignore[type-var]
+    operation: Any = step.operation
+    return done_right(step._replace(operation=replace(operation, **change)), read)
 
 
 def _of_sinusoids(step: Step, operation: Sinusoids) -> Iterator[Wrong]:
@@ -80,7 +77,7 @@ def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[
         yield "rope-unscaled", "rope_scaling is left out", partial(_otherwise, step, scaling=None)
     if own:
         says = f"the frequencies are those of the base, and not {own[0]}"
-        yield "rope-unscaled", says, partial(_done_by, operation, (first,))
+        yield "rope-unscaled", says, partial(done_right, step._replace(inputs=(first,)))
     if operation.dims not in (None, problem.d_k) and not own and problem.d_k % 2 == 0:
         says = f"all {problem.d_k} columns are rotated, and not the first {operation.dims} alone"
         yield "rope-all-columns", says, partial(_otherwise, step, dims=None)
@@ -182,9 +179,11 @@ def _of_activation(step: Step, operation: Activate | Gate) -> Iterator[Wrong]:
             yield f"activation-other:{kind}", says, partial(_otherwise, step, kind=kind)
     if gate:
         says = f"it is not multiplied by {gate[0]}"
-        yield "gate-forgotten", says, partial(_done_by, Activate(operation.kind), (first,))
+        alone = step._replace(operation=Activate(operation.kind), inputs=(first,))
+        yield "gate-forgotten", says, partial(done_right, alone)
         says = f"{KINDS[operation.kind].title} is taken of {gate[0]}, and not of {first}"
-        yield "gate-swapped", says, partial(_done_by, operation, (gate[0], first))
+        swapped = step._replace(inputs=(gate[0], first))
+        yield "gate-swapped", says, partial(done_right, swapped)
 
 
 def _of_patches(step: Step, operation: Patches) -> Iterator[Wrong]:
@@ -247,8 +246,10 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
         yield "mask-shifted", says, partial(_shifted_mask, operation, scores, masks, by)
     if operation.masks and operation.masks != ("bias",):
         says = "the window is off by one: each query sees one key {} into the past"
-        yield "window-off", says.format("further"), partial(masked, _wider)
-        yield "window-off", says.format("less far"), partial(masked, _narrower)
+        wider = partial(masked, lambda forbidden: forbidden & _rolled(forbidden, -1))
+        yield "window-off", says.format("further"), wider
+        narrower = partial(masked, lambda forbidden: forbidden | _rolled(forbidden, 1))
+        yield "window-off", says.format("less far"), narrower
     if "bias" in masks:
         yield "bias-not-added", f"{masks[-1]} is not added", partial(_biased, operation, step, 0.0)
         says = f"{masks[-1]} is subtracted"
@@ -277,24 +278,7 @@ def _shifted_mask(operation: Mask, scores: str, masks: list[str], by: int, read:
 def _rolled(mask: Matrix, by: int) -> Matrix:
     """Return a mask with its columns shifted by one; the one at the edge stays."""
     places = np.clip(np.arange(mask.shape[-1]) - by, 0, mask.shape[-1] - 1)
-    moved: Matrix = mask[..., places]
-    return moved
-
-
-def _wider(forbidden: Matrix) -> Matrix:
-    """Return a mask that also keeps the key before each kept one."""
-    after = np.ones_like(forbidden)
-    after[..., :-1] = forbidden[..., 1:]
-    both: Matrix = forbidden & after
-    return both
-
-
-def _narrower(forbidden: Matrix) -> Matrix:
-    """Return a mask that also excludes the first kept key after excluded ones."""
-    before = np.zeros_like(forbidden)
-    before[..., 1:] = forbidden[..., :-1]
-    either: Matrix = forbidden | before
-    return either
+    return np.asarray(mask[..., places])
 
 
 def _biased(operation: Mask, step: Step, factor: float, read: Read) -> Range:

@@ -8,7 +8,16 @@ from attncalc.base.typed import quoted
 from attncalc.problem.fields import DECODER
 from attncalc.reading.models.equations import Distances, distances
 from attncalc.reading.models.families import families_of
-from attncalc.reading.models.family import CLASSES, MASKED, NEXT, POOLED, Family, Head, check_config
+from attncalc.reading.models.family import (
+    CLASSES,
+    FAIRSEQ,
+    MASKED,
+    NEXT,
+    POOLED,
+    Family,
+    Head,
+    check_config,
+)
 from attncalc.reading.models.folder import Config
 from attncalc.studies.counting import MOST, Count, Load, visible
 
@@ -18,12 +27,16 @@ _WIDTHS = {"qwen3": 128, "gemma2": 256}
 """The width of a head, if the config has none; that of others follows from the heads."""
 _STEPS_OF_EXPERTS = ("interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_interval")
 """The keys of the number of layers from one with experts to the next."""
+_FIRSTS = ("first_k_dense_replace", "moe_layer_start_index", "num_dense_layers")
+"""The keys of the number of the first layer with experts."""
 _LISTS_OF_EXPERTS = ("mlp_layer_types", "moe_layers", "mlp_only_layers")
 """The keys of the kind of each layer, of the layers with experts, and of those without."""
 _NORMS = {"around": 4, "pre-second": 1}
 """The number of normalizations of a layer by its place; 2 for others, 3 with cross-attention."""
+_OF_ONE_HEAD = ("gain_Q", "gain_K", "lambda_q1", "lambda_q2", "lambda_k1", "lambda_k2")
+"""What equations read that is as wide as a head."""
 _SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
-"""The width of a shared expert, of which the first has a share of its own for each token."""
+"""The width of a shared expert."""
 _INNER = ("intermediate_size_mlp", "intermediate_size", "d_ff", "n_inner", "ffn_dim",
           "ffn_hidden_size", "hidden_dim")  # fmt: skip
 _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
@@ -182,7 +195,7 @@ class _Counting:
 
     def _end(self, family: Family) -> None:
         """Add what follows the layers of a side, before a head."""
-        self._vectors(*family.present(self.config, family.ends))
+        self._vectors(*(n for n, at in family.present(self.config, family.ends).items() if at))
         if self.is_narrow:
             self._project("out", self.d, self.e)
 
@@ -196,7 +209,7 @@ class _Counting:
                 raise InputError(f"--tokens {self.load.tokens}: this model has {self.n} of them")
             channels = self._size("num_channels", default=3)
             self._project("E", channels * patch**2, self.d, count, bias="b_E" in family.begins)
-        elif name == "P":
+        elif name == "P" and family.sinusoids != FAIRSEQ:
             source = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
             keys = source[family.settings["block"]], "max_position_embeddings", "n_positions"
             more = 0 if family.pads else family.offset or 0  # the former are among the positions
@@ -208,7 +221,7 @@ class _Counting:
             self._add("parameters", name, self._size("type_vocab_size"), self.e)
         elif name == "more_tokens":
             self._add("parameters", name, self._more(family), self.d)
-        elif name != "b_E":
+        elif name not in ("P", "b_E") and family.begins[name]:
             self._vectors(name, width=self.e)
 
     def _more(self, family: Family) -> int:
@@ -238,8 +251,7 @@ class _Counting:
         if kinds is not None or routed is not None:
             return layer in (routed or ()) or (kinds or [])[layer : layer + 1] == ["sparse"]
         every = next(filter(self.config.says, _STEPS_OF_EXPERTS), _STEPS_OF_EXPERTS[0])
-        first = self.config.whole("first_k_dense_replace", None)
-        first = self.config.whole("moe_layer_start_index", 0) if first is None else first
+        first = self.config.whole(next(filter(self.config.says, _FIRSTS), _FIRSTS[0]), 0)
         last = self.config.number("moe_layer_end_index", -1)
         is_turn = (layer + 1) % self.config.count(every, 1) == 0
         is_between = first <= layer and (last < 0 or layer <= last)
@@ -267,20 +279,34 @@ class _Counting:
             if family.sides:
                 self._attention("cross.", (heads, kv, width), biases, 0, n)
             self._of_one_size(family, (heads, kv, width))
-            gains = (name for name in family.own.values() if name.startswith("gain_"))
-            self._vectors(*gains, width=width)
-            if "sinks" in family.own.values():
-                self._vectors("sinks", width=heads)
+            self._own(family, (heads, width))
         norms = _NORMS.get(kind.norm, 3 if family.sides else 2)
         norms = 1 if family.setting("parallel", self.config) == "shared" else norms
         kinds = self._gain_and_bias(family, family.settings["normalization"])
         self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
-        self._vectors(*(name for name in family.own.values() if name.startswith("lambda")))
         is_gated = family.of("is_gated", self.config)
         if not kind.is_routed:
             self._feed_forward("", self._inner(family), biases, is_gated=is_gated)
             return
         self._experts(family, biases, is_gated=is_gated)
+
+    def _own(self, family: Family, heads: tuple[int, int]) -> None:
+        """Add what equations and layer scales of a family read."""
+        count, width = heads
+        buckets = self._size("relative_attention_num_buckets", default=32)
+        sizes = {
+            **dict.fromkeys(_OF_ONE_HEAD, width),
+            **dict.fromkeys(("lambda_1", "lambda_2"), self.d),
+            **dict.fromkeys(("xielu_alpha_p", "xielu_alpha_n"), 1),
+            **{"sinks": count, "gain_C": count * width, "rel_bias": count * buckets},
+        }
+        own = dict.fromkeys(family.own.values())
+        for name in (name for name in own if name in sizes):
+            self._vectors(name, width=sizes[name])
+        if "gain_G" in own:
+            self._vectors("gain_G", width=self._inner(family))
+        if "W_gate" in own:
+            self._project("gate", self.d, count * width, step="C_gated")
 
     def _distances(self, far: Distances, heads: int) -> None:
         """Add the scores of distances of DeBERTa, for every row of their table."""
@@ -352,7 +378,7 @@ class _Counting:
         experts = self._size(*keys), self._size("num_experts_per_tok", "moe_k", "moe_topk")
         fields = family.own.values()
         self._project("router", self.d, experts[0], bias="b_router" in fields)
-        if self.config.says("moe_k"):  # in other families it is no parameter
+        if any(map(self.config.says, ("moe_k", "route_scale"))):  # a parameter only there
             self._vectors("b_choice", width=experts[0])
         own = "123" if "b_13_in_out" in fields else ""
         self._feed_forward("experts.", inner, own, is_gated=is_gated, experts=experts)
@@ -362,7 +388,7 @@ class _Counting:
         if shared or key:
             inner = self._size(key) if key else inner * shared
             self._feed_forward("shared.", inner, biases, is_gated=is_gated)
-        if key == _SHARED[0]:
+        if "W_sgate" in fields:
             self._project("shared.gate", self.d, 1)
 
     def _inner(self, family: Family) -> int:
@@ -388,7 +414,8 @@ class _Counting:
         count, kv, width = heads
         for name, outs, rows in (("Q", count, queries), ("K", kv, 0), ("V", kv, 0)):
             self._project(own + name, self.d, outs * width, rows, bias=name in biases)
-        self._weigh(own, (count, queries or self.n), (width, width), hidden)
+        halves = 1 + ("lambda_q1" in self.family.own.values())  # of values, which heads weigh
+        self._weigh(own, (count, queries or self.n), (width, halves * width), hidden)
         self._project(f"{own}O", count * width, self.d, queries, bias="O" in biases)
         if cached:
             self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)

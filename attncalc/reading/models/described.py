@@ -483,8 +483,6 @@ _ROW: dict[str, Parse] = {
     "fused": _fused,
     "shared": _table(_text),
     "sides": _table(_text, ("self", "cross")),
-    "has_plain_end": _switch,
-    "has_sinusoids": _switch,
     "pads": _text,
     "widens": _text,
     "asks": _table(lambda each: tuple(each) if isinstance(each, list) and each else (each,)),

@@ -1,6 +1,7 @@
 """What some families compute by equations of their own, from the keys of a config."""
 
 from collections.abc import Callable
+from math import exp
 from typing import NamedTuple
 
 from attncalc.reading.models.family import Said, a_number_or_none, an_activation, if_given
@@ -39,15 +40,105 @@ def clipped(key: str, *normed: str) -> Said:
     return if_given(key, says)
 
 
-def normed_after_rope(config: Config, layer: int) -> list[str]:
-    """Return the scores of HunYuan, whose queries and keys are normalized after rope."""
-    heads, eps = config.count("num_attention_heads"), config.number("rms_norm_eps")
-    group = heads // (config.count_or_none("num_key_value_heads") or heads)
-    one = "gain_{0}[c] * {0}_rot[h,i,c] / sqrt(sum({0}_rot[h,i,e] ** 2 for e in d_k) / d_k + {1!r})"
+def normed_after_rope(gain: str = "") -> Said:
+    """Return a reader of scores whose queries and keys are normalized after rope.
+
+    gain: the start of the names of their gains; "" for none.
+    """
+
+    def says(config: Config, layer: int) -> list[str]:
+        heads, eps = config.count("num_attention_heads"), config.number("rms_norm_eps")
+        group = heads // (config.count_or_none("num_key_value_heads") or heads)
+        one = gain and f"{gain}{{0}}[c] * "
+        one += "{0}_rot[h,i,c] / sqrt(sum({0}_rot[h,i,e] ** 2 for e in d_k) / d_k + {1!r})"
+        return [
+            f"Q_normed[h,i,c] = {one.format('Q', eps)}  # queries, normalized",
+            f"K_normed[h,i,c] = {one.format('K', eps)}  # keys, normalized",
+            f"S[h,i,j] = sum(Q_normed[h,i,c] * K_normed[h // {group},j,c] for c in d_k)",
+        ]
+
+    return says
+
+
+def _projected(read: str, config: Config) -> str:
+    """Return the outputs of an attention, from what its heads give after some change."""
+    bias = " + b_O[a]" * config.is_so("attention_bias", False)
+    return f"O[i,a] = sum({read}[i,c] * W_O[c,a] for c in columns({read})){bias}"
+
+
+def gated(config: Config, layer: int) -> list[str]:
+    """Return the outputs of AFMoE, whose heads are gated by their inputs."""
+    gate = "sigmoid(sum(N_1[i,a] * W_gate[c,a] for a in d))"
+    return [f"C_gated[i,c] = C[i,c] * {gate}  # heads, gated", _projected("C_gated", config)]
+
+
+def differential(config: Config, layer: int) -> list[str]:
+    """Return the outputs of DiffLlama: differences of pairs of heads, normalized.
+
+    Ye et al., *Differential Transformer* (2024). Each head weighs two halves of the values.
+    """
+    heads, width = config.count("num_attention_heads"), "2 * d_k"
+    keys, start = config.count("num_key_value_heads"), 0.8 - 0.6 * exp(-0.3 * layer)
+    half, group = keys // 2, heads // keys
+    value = f"V[h // {group} % {half} + c // d_k * {half},j,c % d_k]"
+    learned = "exp(sum(lambda_q{0}[e] * lambda_k{0}[e] for e in d_k))"
+    share = f"({learned.format(1)} - {learned.format(2)} + {start!r})"
+    entry = "H_diff[c // ({0}),i,{1}]".format
+    norm = f"sqrt(sum({entry(width, 'e')} ** 2 for e in {width}) / ({width}) + "
+    norm += f"{config.number('rms_norm_eps')!r})"
     return [
-        f"Q_normed[h,i,c] = {one.format('Q', eps)}  # queries, normalized",
-        f"K_normed[h,i,c] = {one.format('K', eps)}  # keys, normalized",
-        f"S[h,i,j] = sum(Q_normed[h,i,c] * K_normed[h // {group},j,c] for c in d_k)",
+        f"H_both[h in {heads},i in n,c in {width}] = sum(A[h,i,j] * {value} for j in m)"
+        "  # weighed values, both halves",
+        f"H_diff[h in {heads // 2},i in n,c in {width}] = H_both[h,i,c] - {share} * "
+        f"H_both[h + {heads // 2},i,c]  # differences of heads",
+        f"C[i in n,c in {heads} * d_k] = {1 - start!r} * {entry(width, f'c % ({width})')} / {norm}"
+        "  # normalized, side by side",
+    ]
+
+
+def sparsely_mixed(config: Config, layer: int) -> list[str]:
+    """Return the shares of two experts of PhiMoE, each of those that are not much worse.
+
+    Liu et al., *GRIN* (2024).
+    """
+    most = 2 * config.number("router_jitter_noise")
+
+    def share(best: str, among: str) -> str:
+        of_each = f"abs(max(abs(E_logits[i,f]), {best}))"
+        near = f"({best} - E_logits[i,f]) / {of_each} <= {most!r}"
+        return f"1 / sum(exp(E_logits[i,f] - {best}) for f in columns(E_logits) if {near}{among})"
+
+    other = "E_logits[i,f] < E_first[i]"
+    return [
+        "E_first[i] = max(E_logits[i,f] for f in columns(E_logits))  # best expert",
+        f"E_second[i] = max(E_logits[i,f] for f in columns(E_logits) if {other})  # second expert",
+        f"E_top[i,e] = {share('E_first[i]', '')} if E_logits[i,e] == E_first[i] else "
+        f"({share('E_second[i]', f' and {other}')} if E_logits[i,e] == E_second[i] else 0)"
+        "  # shares",
+    ]
+
+
+def by_xielu(config: Config, layer: int) -> list[str]:
+    """Return the activation of Apertus, with learned curvature on both sides of 0.
+
+    Huang and Schlag, *Deriving Activation Functions Using Integration* (2024).
+    """
+    x, beta = "F_1[i,u]", "xielu_beta"
+    right, left = (f"log(1 + exp(xielu_alpha_{side}))" for side in "pn")
+    below = f"(exp(min({x}, xielu_eps)) - 1 - {x}) * ({beta} + {left}) + {beta} * {x}"
+    return [f"G[i,u] = {right} * {x} ** 2 + {beta} * {x} if {x} > 0 else {below}  # xIELU"]
+
+
+def normed_within(config: Config, layer: int) -> list[str]:
+    """Return what BitNet normalizes within its parts: heads side by side, and hidden features."""
+    eps = config.number("rms_norm_eps")
+    mean = "sum({0}[i,e] ** 2 for e in columns({0})) / columns({0})"
+    one = f"gain_{{0}}[c] * {{0}}[i,c] / sqrt({mean} + {{1!r}})"
+    return [
+        f"C_norm[i,c] = {one.format('C', eps)}  # heads side by side, normalized",
+        _projected("C_norm", config),
+        f"G_norm[i,c] = {one.format('G', eps)}  # hidden features, normalized",
+        "F_2[i,a] = sum(G_norm[i,c] * W_2[c,a] for c in columns(G_norm))",
     ]
 
 

@@ -11,21 +11,16 @@ from types import MappingProxyType
 from typing import Any
 
 from attncalc.base.errors import InputError
-from attncalc.reading.models.equations import (
-    attention_pooled,
-    clipped,
-    disentangled,
-    normed_after_rope,
-    tuned_if_long,
-    tuned_or_chunked,
-)
+from attncalc.reading.models import equations
 from attncalc.reading.models.family import (
     ACTIVATIONS,
     CLASSES,
+    FAIRSEQ,
     MASKED,
     NEXT,
     POOLED,
     SPAN,
+    USUAL,
     Family,
     Head,
     Said,
@@ -52,11 +47,17 @@ from attncalc.reading.models.rope import (
     a_share,
     remarks_on_share,
     scale_of_yarn,
+    turned_back,
 )
 
 _NORM = ("gamma", "beta")
 _linear = partial(fields_by_end, kinds=LINEAR)
 _normed = partial(fields_by_end, kinds={"weight": "gamma", "bias": "beta"})
+
+
+def _around(*places: str) -> dict[str, str]:
+    """Return the names of the second to the fourth normalization of a layer."""
+    return _normed(dict(zip("234", places, strict=True)))
 
 
 def _at(kinds: tuple[str, str] = ("W", "b"), **places: str) -> dict[str, str]:
@@ -87,6 +88,7 @@ def _like(base: Family, title: str, types: str, **own: Any) -> Family:
     return replace(base, title=title, types=(*types.split(),), settings=settings, **own)
 
 
+_BY_LAYER = {"normalization": "layer", "eps": a_number("layer_norm_eps")}
 _HIDDEN_ACT = an_activation("hidden_act")
 _POST = Family(
     "", (), settings={"block": "encoder", "norm": "post", "normalization": "layer", **_said()}
@@ -302,9 +304,8 @@ def _t5(side: str, title: str, types: str, **own: Any) -> Family:
         rel_max_distance=a_count("relative_attention_max_distance", default=128),
         tokens=f"shared.weight {side}.embed_tokens.weight",  # always tied
         ends={"gamma_out": f"{side}.final_layer_norm.weight"},
-        shared={"rel_bias" if side == "encoder" else "self.rel_bias": shared},
         is_gated=lambda config, layer: "gated" in str(config.get("feed_forward_proj", "relu")),
-        **own,
+        **{"shared": {"rel_bias" if side == "encoder" else "self.rel_bias": shared}, **own},
     )
 
 
@@ -322,7 +323,7 @@ def _t5_shrinks(config: Config, layer: int) -> float:
     return float(config.count("d_model")) ** -0.5 if config.is_so(key, True) else 1.0
 
 
-def _like_t5(title: str, kind: str, shrinks: Any = 1) -> Family:
+def _like_t5(title: str, kind: str, shrinks: Any = 1, **of_both: Any) -> Family:
     """Return the row of T5 or mT5, an encoder with its decoder."""
     of_words = replace(_OF_WORDS, shrinks=shrinks)
     heads = {"ForConditionalGeneration": of_words, "LMHeadModel": of_words}
@@ -333,9 +334,10 @@ def _like_t5(title: str, kind: str, shrinks: Any = 1) -> Family:
         count=a_count("num_decoder_layers", "num_layers"),
         sides={"self": "SelfAttention.", "cross": "EncDecAttention."},
         outputs={**heads, "ForSequenceClassification": _OF_SEQUENCES},
+        **of_both,
     )
     own = {"count": a_count("num_layers"), "outputs": _OF_TOKENS, "decoder": decoder}
-    return _t5("encoder", title, kind, **own)
+    return _t5("encoder", title, kind, **own, **of_both)
 
 
 _BERT = _like(
@@ -366,18 +368,30 @@ _BERT = _like(
         "add_cross_attention": (False,),
     },
 )
+_TYPES = {"W_type": "embeddings.token_type_embeddings.weight"}
+_ROTARY_BERT = _like(
+    _BERT,
+    "",
+    "",
+    layers=("encoder.layers.{}.",),
+    positions="rope",
+    rope_base=a_base,
+    rope_scaling=a_scaling,
+    rope_pairing="halves",
+    places="",
+    asks={},
+    # as in files of GTE, and in memory
+    own=_normed({"1": "attn_ln post_attention_layernorm", "2": "mlp_ln post_mlp_layernorm"}),
+)
 _WITHOUT_NORM = {name: place for name, place in _BERT.begins.items() if not name.endswith("_E")}
 _WITHOUT_TYPES = {name: place for name, place in _BERT.begins.items() if name != "W_type"}
 
 
 def _has_rope(config: Config, layer: int) -> bool:
     """Return whether a layer of SmolLM3 or Llama 4 has rope."""
-    kinds = config.get("no_rope_layers", None)
-    if kinds is None:
+    if config.get("no_rope_layers", None) is None:
         return bool((layer + 1) % config.whole("no_rope_layer_interval", 4))
-    if not isinstance(kinds, list) or layer >= len(kinds) or kinds[layer] not in (0, 1):
-        raise config.wrong("no_rope_layers", kinds, "0 or 1 for each layer")
-    return bool(kinds[layer])
+    return bool(config.of_layer("no_rope_layers", layer, (0, 1)))
 
 
 def _is_local(config: Config, layer: int) -> bool:
@@ -509,7 +523,8 @@ _USUAL_OF_SIGLIP = {
 def _end_of_text(config: Config, ids: Sequence[int]) -> int:
     """Return the first end of a text in CLIP; of old configs, the first largest id."""
     end = config.get("eos_token_id", 49407)
-    end = max(ids) if end == 2 else end
+    is_old = end == 2 and str(config.get("model_type")).startswith("clip")
+    end = max(ids) if is_old else end
     if end not in ids:
         raise InputError(f"tokens: no end of text ({end}): the head of CLIP reads the token there")
     return list(ids).index(end)
@@ -529,7 +544,7 @@ _OF_POOLED_PATCHES = Head(
     },
     POOLED,
     "all",
-    {"equations": attention_pooled},
+    {"equations": equations.attention_pooled},
     optional={"W_probe": "vision_use_head"},
 )
 _DINO = _like(
@@ -553,17 +568,18 @@ _OF_ONE_IMAGE = {"ForImageClassification": _classes("classifier", "first")}
 _VIT = _like(
     _PRE,
     "ViT",
-    "vit",
+    "vit vit_msn",
     biases=if_so("qkv_bias", "QKVO12", "O12", default=True),
     layers=("layers.{}.", "encoder.layer.{}."),
     begins=_OF_PATCHES,
     ends=_at(_NORM, out="layernorm"),
     outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_POOLER},
 )
+_OF_BOTH_TOWERS = ("CLIPModel", "MetaClip2Model", "ModelWithProjection")
 _CLIP_TEXT = _like(
     _PRE,
     "CLIP text",
-    "clip clip_text_model",
+    "clip clip_text_model metaclip_2 metaclip_2_text_model",
     layers=("encoder.layers.{}.",),
     causal=True,
     tokens="embeddings.token_embedding.weight",
@@ -571,7 +587,7 @@ _CLIP_TEXT = _like(
     places="P",
     own=_normed({"1": "layer_norm1", "2": "layer_norm2"}),
     ends=_at(_NORM, out="final_layer_norm"),
-    outputs={"CLIPModel": _OF_TEXT, "ModelWithProjection": _OF_TEXT},
+    outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_TEXT),
     inside="text_config",
     tower="text_model.",
     usual={
@@ -586,7 +602,7 @@ _CLIP_TEXT = _like(
 _CLIP_VISION = _like(
     _CLIP_TEXT,
     "CLIP vision",
-    "clip clip_vision_model",
+    "clip clip_vision_model metaclip_2 metaclip_2_vision_model",
     causal=None,
     tokens="",
     places="",
@@ -597,7 +613,7 @@ _CLIP_VISION = _like(
         **_at(_NORM, E="pre_layrnorm"),
     },
     ends=_at(_NORM, out="post_layernorm"),
-    outputs={"CLIPModel": _OF_AN_IMAGE, "ModelWithProjection": _OF_AN_IMAGE},
+    outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_AN_IMAGE),
     inside="vision_config",
     tower="vision_model.",
     usual={**_USUAL_OF_CLIP, "patch_size": 32},
@@ -664,18 +680,14 @@ _like_cohere = partial(
     _like_llama(
         "",
         "",
-        normalization="layer",
-        eps=a_number("layer_norm_eps"),
+        **_BY_LAYER,
         rope_pairing="interleaved",
         parallel="shared",
         outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logit_scale", 0.0625))},
         own_gains="each",
     ),
 )
-_OF_OUTPUTS = {
-    "post_attention_layernorm.weight": "gamma_1",
-    "post_feedforward_layernorm.weight": "gamma_2",
-}
+_OF_OUTPUTS = _normed({"1": "post_attention_layernorm", "2": "post_feedforward_layernorm"})
 _OLMO_2 = _like_llama(
     "OLMo 2", "olmo2", norm="output", qk_norm="rms-all", own=_OF_OUTPUTS, own_gains="each"
 )
@@ -689,8 +701,10 @@ _EXAONE_4 = _like_llama(
     positions=if_given("sliding_window", where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"), "rope"),
     own=_OF_OUTPUTS,
 )
+_SINKS = {"self_attn.sinks": "sinks"}
 _EXPERTS = {
     "mlp.gate.weight": "W_router",
+    "mlp.router.gate.weight": "W_router",
     "experts.gate_up_proj": "W_13",
     "experts.down_proj": "W_2",
     **{
@@ -698,7 +712,6 @@ _EXPERTS = {
         for own in ("shared_expert", "shared_experts", "shared_mlp")
         for name, number in (("gate", 1), ("up", 3), ("down", 2))
     },
-    "shared_expert_gate.weight": "W_sgate",
 }
 """The names of experts and of their router; in memory, transformers keeps experts in one array."""
 _MIXTRAL = {
@@ -708,7 +721,10 @@ _MIXTRAL = {
 }
 _ROUTED = {"top_k": a_count("num_experts_per_tok")}
 _QWEN_ROUTED = {**_ROUTED, "router_norm": if_so("norm_topk_prob", True, False)}
-_CHOSEN = {"gate.e_score_correction_bias": "b_choice", **_EXPERTS}
+_CHOSEN = {
+    **dict.fromkeys(("gate.e_score_correction_bias", "mlp.expert_bias"), "b_choice"),
+    **_EXPERTS,
+}
 _LATENT = {
     **_linear({"DQ": "q_a_proj"}),
     "q_a_layernorm.weight": "gamma_DQ",
@@ -771,10 +787,55 @@ _DEEPSEEK_V3 = _like_llama(
     own=_LATENT,
     key_heads=None,
 )
+_YOUTU = _like(_DEEPSEEK_V3, "Youtu", "youtu", top_k=None)
+
+
+def _depth_scale(config: Config, layer: int) -> Fraction:
+    """Return the factor of the outputs of parts of MiniCPM3, smaller in deep models."""
+    scale = float(config.number("scale_depth")) / config.count("num_hidden_layers") ** 0.5
+    return Fraction(str(scale))
+
+
+def _minicpm_shrinks(config: Config, layer: int) -> float:
+    """Return the factor of the outputs of MiniCPM3 before its head."""
+    return float(config.count("dim_model_base") / config.count("hidden_size"))
+
+
+_GRANITE_MOE = _like(
+    _GRANITE,
+    "Granite MoE",
+    "granitemoe granitemoeshared",
+    biases=_biased("", attention_bias="QKVO"),
+    **_ROUTED,
+    own={
+        "router.layer.weight": "W_router",
+        "router.weight": "W_router",
+        "block_sparse_moe.input_linear.weight": "W_13",
+        "block_sparse_moe.output_linear.weight": "W_2",
+        "shared_mlp.input_linear.weight": "W_s13",
+        "shared_mlp.output_linear.weight": "W_s2",
+        **_EXPERTS,
+    },
+)
+
+
+def _own_base(config: Config, layer: int) -> Fraction | None:
+    """Return the base of rope of a layer of Granite with windows; None if it is not turned."""
+    if config.get("layer_rope_theta", None) is None:
+        return a_base(config, layer)
+    base = config.of_layer("layer_rope_theta", layer)
+    return a_number("base")(Config(config.place, {"base": base}), layer) or None
+
+
+_OF_BASES = {
+    "window": a_window,
+    "rope_base": _own_base,
+    "positions": where(_own_base, "rope", "none"),
+}
 _HUNYUAN = _like_llama(
     "HunYuan",
     "hunyuan_v1_dense",
-    equations=normed_after_rope,
+    equations=equations.normed_after_rope("gain_"),
     own={"query_layernorm.weight": "gain_Q", "key_layernorm.weight": "gain_K"},
 )
 _QWEN3_MOE = _like_llama(
@@ -798,9 +859,8 @@ _PHI = _like_llama(
     "Phi",
     "phi",
     biases="QKVO123",
-    normalization="layer",
+    **_BY_LAYER,
     parallel="shared",
-    eps=a_number("layer_norm_eps"),
     rope_dims=a_share(0.5),
     qk_norm=if_so("qk_layernorm", "layer"),
     outputs={**_LLAMA_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
@@ -818,7 +878,7 @@ _OF_AUDIO = Head(
 _WAV2VEC = _like(
     _POST,
     "wav2vec 2.0",
-    "wav2vec2",
+    "wav2vec2 hubert unispeech unispeech-sat",
     layers=("encoder.layers.{}.",),
     eps=a_number("layer_norm_eps", 1e-5),
     begins=_at(_NORM, E="encoder.layer_norm"),
@@ -837,6 +897,8 @@ _WAV2VEC = _like(
         "add_adapter": (False,),
         "adapter_attn_dim": (None,),
         "feat_extract_activation": ("gelu",),
+        "feat_proj_layer_norm": (True,),
+        "conv_pos_batch_norm": (False,),
     },
     remarks=("the convolutions of audio (feature_extractor) are not computed",),
 )
@@ -851,7 +913,7 @@ _DEBERTA_V3 = _like(
     "DeBERTa-v3",
     "deberta-v2",
     widens="embeddings.embed_proj",
-    equations=disentangled,
+    equations=equations.disentangled,
     optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
     usual={"type_vocab_size": 0},
     own={
@@ -940,6 +1002,23 @@ _OPT = _like(
     },
     asks={"layer_norm_elementwise_affine": (True,), "_remove_final_layer_norm": (False,)},
 )
+_BIOGPT = _like(
+    _OPT,
+    "BioGPT",
+    "biogpt",
+    biases="QKVO12",
+    layers=("layers.{}.",),
+    activation=_HIDDEN_ACT,
+    factor=if_so("scale_embedding", root_of_width("hidden_size"), 1.0, default=True),
+    norm="pre",
+    optional={},
+    widens="",
+    tokens="embed_tokens.weight",
+    begins={"P": "embed_positions.weight"},
+    ends=_at(_NORM, out="layer_norm"),
+    outputs={"ForCausalLM": Head({"W_out": "output_projection.weight"}, is_tied=True)},
+    asks={},
+)
 _ROBERTA = _like(
     _BERT,
     "RoBERTa",
@@ -977,7 +1056,9 @@ FAMILIES = (
     ),
     _LLAMA,
     _like_llama("Mistral", "mistral ministral", biases="", window=a_window),
-    _like_llama("Ministral 3", "ministral3", biases="", window=a_window, equations=tuned_if_long),
+    _like_llama(
+        "Ministral 3", "ministral3", biases="", window=a_window, equations=equations.tuned_if_long
+    ),
     _like_llama(
         "Qwen2",
         "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text",
@@ -1033,13 +1114,52 @@ FAMILIES = (
         "seed_oss",
         biases=_biased("", attention_bias="QKV", attention_out_bias="O", mlp_bias="123"),
     ),
+    _like_llama(
+        "Apertus",
+        "apertus",
+        activation="relu",
+        qk_norm="rms",
+        equations=equations.by_xielu,
+        own={
+            **_normed({"1": "attention_layernorm", "2": "feedforward_layernorm"}),
+            "up_proj.weight": "W_1",
+            **{f"act_fn.{each}": f"xielu_{each}" for each in ("alpha_p", "alpha_n", "beta", "eps")},
+        },
+        is_gated=False,
+        asks={"hidden_act": ("xielu",)},
+        usual={},
+    ),
+    _like_llama(
+        "NanoChat",
+        "nanochat",
+        equations=equations.normed_after_rope(),
+        rope_base=None,
+        rope_frequencies=turned_back,
+        begins={"gamma_E": ""},
+        ends={"gamma_out": ""},
+        outputs=_CAPPED_HEADS,
+        is_gated=False,
+        asks={"rope_parameters.rope_type": ("default",)},
+    ),
+    _like_llama(
+        "DiffLlama",
+        "diffllama",
+        equations=equations.differential,
+        own={f"lambda_{kind}{of}": f"lambda_{kind}{of}" for kind in "qk" for of in "12"},
+    ),
+    _like_llama(
+        "BitNet",
+        "bitnet",
+        equations=equations.normed_within,
+        own={"attn_sub_norm.weight": "gain_C", "ffn_sub_norm.weight": "gain_G"},
+        usual={},
+    ),
     _ARCEE,
     _like(
         _ARCEE,
         "Jais 2",
         "jais2",
-        normalization="layer",
-        eps=a_number("layer_norm_eps"),
+        **_BY_LAYER,
         ends=_at(_NORM, out="norm"),
     ),
     _like_llama(
@@ -1057,18 +1177,13 @@ FAMILIES = (
         "hyperclovax",
         norm=if_so("use_post_norm", "around", "pre", default=True),
         outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logits_scaling", 1.0))},
-        own={
-            "post_norm1.weight": "gamma_2",
-            "post_attention_layernorm.weight": "gamma_3",
-            "post_norm2.weight": "gamma_4",
-        },
+        own=_around("post_norm1", "post_attention_layernorm", "post_norm2"),
     ),
     _like_llama(
         "StableLM",
         "stablelm",
         biases=_biased("", use_qkv_bias="QKV"),
-        normalization="layer",
-        eps=a_number("layer_norm_eps"),
+        **_BY_LAYER,
         rope_dims=a_share(0.25),
         parallel=if_so("use_parallel_residual", "shared", "none"),
         qk_norm=if_so("qk_layernorm", "layer"),
@@ -1101,11 +1216,7 @@ FAMILIES = (
         rope_pairing="interleaved",
         norm="around",
         rope_dims=a_share(0.5),
-        own={
-            "post_self_attn_layernorm.weight": "gamma_2",
-            "post_attention_layernorm.weight": "gamma_3",
-            "post_mlp_layernorm.weight": "gamma_4",
-        },
+        own=_around("post_self_attn_layernorm", "post_attention_layernorm", "post_mlp_layernorm"),
     ),
     _like_llama(
         "ERNIE 4.5",
@@ -1115,22 +1226,19 @@ FAMILIES = (
         usual={},
     ),
     _OPT,
+    _BIOGPT,
     _like(
-        _OPT,
-        "BioGPT",
-        "biogpt",
-        biases="QKVO12",
-        layers=("layers.{}.",),
-        activation=_HIDDEN_ACT,
-        factor=if_so("scale_embedding", root_of_width("hidden_size"), 1.0, default=True),
-        norm="pre",
-        optional={},
-        widens="",
-        tokens="embed_tokens.weight",
-        begins={"P": "embed_positions.weight"},
-        ends=_at(_NORM, out="layer_norm"),
-        outputs={"ForCausalLM": Head({"W_out": "output_projection.weight"}, is_tied=True)},
-        asks={},
+        _BIOGPT,
+        "XGLM",
+        "xglm",
+        count=a_count("num_layers"),
+        heads=a_count("attention_heads"),
+        activation=an_activation("activation_function"),
+        factor=if_so("scale_embedding", root_of_width("d_model"), default=True),
+        begins={"P": "embed_positions.weights"},
+        sinusoids=FAIRSEQ,
+        outputs={"ForCausalLM": _OF_WORDS},
+        asks={"add_cross_attention": (False,)},
     ),
     _like(
         _GPT2,
@@ -1264,6 +1372,13 @@ FAMILIES = (
         ),
     ),
     _VIT,
+    _like(
+        _VIT,
+        "I-JEPA",
+        "ijepa",
+        begins={name: at for name, at in _OF_PATCHES.items() if name != "class_token"},
+        outputs={"ForImageClassification": _classes("classifier", "mean")},
+    ),
     _CLIP_TEXT,
     _CLIP_VISION,
     _like(
@@ -1335,6 +1450,65 @@ FAMILIES = (
         outputs={"ForCausalLM": replace(_modern_head("lm_head"), gives=NEXT, reads="last")},
     ),
     _like(
+        _ROTARY_BERT,
+        "Nomic BERT",
+        "nomic_bert",
+        is_gated=True,
+        biases="",
+        own={**_linear({"3": "fc11", "1": "fc12"}), **_ROTARY_BERT.own},
+        begins=_TYPES | _at(_NORM, E="emb_ln"),
+        outputs={
+            "ForMaskedLM": _masked(
+                "cls.predictions.", "transform.dense", "transform.layer_norm", "decoder", "bias"
+            ),
+            **_OF_TOKENS,
+        },
+    ),
+    _like(
+        _ROTARY_BERT,
+        "Jina v3",
+        "jina_embeddings_v3",
+        begins=_TYPES | _at(_NORM, E="emb_ln"),
+        outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS},
+    ),
+    _like(
+        _ROTARY_BERT,
+        "GTE",
+        "gte",
+        is_gated=True,
+        biases="QKVO2",
+        layers=("encoder.layer.{}.",),
+        begins=_TYPES | _at(_NORM, E="embeddings.LayerNorm"),
+        optional={"W_type": "type_vocab_size"},
+        own={"up_gate_proj.weight": "W_31", **_ROTARY_BERT.own},
+        outputs={
+            "ForMaskedLM": _masked("lm_head.", "dense", "norm", "decoder", activation="gelu"),
+            "ForSequenceClassification": _hidden_classes("{}pooler.dense"),
+            **_OF_TOKENS,
+        },
+    ),
+    _like_llama(
+        "EuroBERT",
+        "eurobert",
+        block="encoder",
+        causal=None,
+        biases=_BIASED,
+        outputs={
+            "ForMaskedLM": replace(
+                _OF_BIASED_WORDS, gives=MASKED, reads="all", optional={"b_out": "mlp_bias"}
+            ),
+            "ForTokenClassification": _classes("classifier", "all"),
+            "ForSequenceClassification": Head(
+                _at(pre="dense", out="classifier"),
+                CLASSES,
+                settings={
+                    "activation_pre": "gelu",
+                    "read": one_of({"bos": "first", "mean": "mean"}, "classifier_pooling"),
+                },
+            ),
+        },
+    ),
+    _like(
         _BERT,
         "MPNet",
         "mpnet",
@@ -1356,12 +1530,18 @@ FAMILIES = (
         _of_sinusoids,
         norm="post",
         outputs={"MTModel": _BART_HEADS["ForConditionalGeneration"]},
-        has_sinusoids=True,
+        sinusoids=USUAL,
     ),
     _like_bart("BART", "bart", _of_words, norm="post"),
     _like_bart("mBART", "mbart", _of_words),
     _like_bart("Pegasus", "pegasus", _of_sinusoids),
     _like_bart("Blenderbot", "blenderbot", _of_sinusoids),
+    _like_bart(
+        "M2M-100 and NLLB",
+        "m2m_100",
+        lambda side: _of_sinusoids(side) | {"offset": None, "pads": "pad_token_id"},
+        sinusoids=FAIRSEQ,
+    ),
     _like_bart("MVP", "mvp", _of_words, norm="post", asks={"use_prompt": (False,)}),
     _like_bart("PLBart", "plbart", _of_words, norm="post"),
     replace(
@@ -1378,11 +1558,14 @@ FAMILIES = (
     ),
     _like_t5("T5", "t5", _t5_shrinks),
     _like_t5("mT5", "mt5"),
+    _like_t5(
+        "UMT5", "umt5", _t5_shrinks, shared={}, own={"relative_attention_bias.weight": "rel_bias"}
+    ),
     _WAV2VEC,
     _like(
         _WAV2VEC,
         "wav2vec 2.0",
-        "wav2vec2",
+        " ".join(_WAV2VEC.types),
         norm="pre",
         begins={},
         ends=_at(_NORM, out="encoder.layer_norm"),
@@ -1393,10 +1576,8 @@ FAMILIES = (
         "olmo",
         normalization="layer",
         eps=_TORCH_EPS,
-        equations=clipped("clip_qkv"),
-        has_plain_end=True,
-        has_gains=False,
-        ends={},
+        equations=equations.clipped("clip_qkv"),
+        ends={"gamma_out": ""},
     ),
     _OLMO_2,
     _like(_OLMO_2, "OLMo 3", "olmo3", window=_WINDOW_BUT_IN_EVERY_4, usual={}),
@@ -1457,7 +1638,7 @@ FAMILIES = (
         heads=a_count("n_heads"),
         eps=a_number("layer_norm_epsilon", 1e-5),
         scale=a_number_or_none("attn_config.softmax_scale"),
-        equations=clipped("attn_config.clip_qkv"),
+        equations=equations.clipped("attn_config.clip_qkv"),
         longest="max_seq_len",
         tokens="wte.weight",
         ends={"gamma_out": "norm_f.weight"},
@@ -1471,19 +1652,13 @@ FAMILIES = (
             "attn_config.qk_ln": (False,),
             "attn_config.prefix_lm": (False,),
         },
-        own={
-            "norm_1.weight": "gamma_1",
-            "norm_2.weight": "gamma_2",
-            "ffn.up_proj.weight": "W_1",
-            "ffn.down_proj.weight": "W_2",
-        },
+        own=_normed({"1": "norm_1", "2": "norm_2"}) | _linear({"1": "ffn.up_proj"}),
     ),
     _like_llama(
         "GPT-NeoX",
         "gpt_neox",
         biases=_biased("12", attention_bias="QKVO"),
-        normalization="layer",
-        eps=a_number("layer_norm_eps"),
+        **_BY_LAYER,
         rope_dims=a_share(0.25),
         parallel=if_so("use_parallel_residual", "own", "none", default=True),
         tokens="embed_in.weight",
@@ -1542,9 +1717,33 @@ FAMILIES = (
         router=None,
     ),
     _DEEPSEEK_V3,
-    _like(_DEEPSEEK_V3, "Youtu", "youtu", top_k=None),
+    _YOUTU,
+    _like(
+        _YOUTU,
+        "MiniCPM3",
+        "minicpm3",
+        biases=_BIASED,
+        rope_pairing="halves",
+        residual_scale=_depth_scale,
+        factor=_factor("scale_emb"),
+        outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_minicpm_shrinks)},
+    ),
     _GLM_4_MOE,
     _like(_GLM_4_MOE, "Solar Open", "solar_open", qk_norm=None, rope_dims=a_share(), usual={}),
+    _like(
+        _GLM_4_MOE,
+        "Sarvam MoE",
+        "sarvam_moe",
+        rope_dims=a_share(),
+        tokens="embed_tokens.weight word_embeddings.weight",
+        own={
+            **DENSE,
+            **_normed({"Q": "query_layernorm", "K": "key_layernorm"}),
+            "gate.expert_bias": "b_choice",
+            **_CHOSEN,
+        },
+        usual={},
+    ),
     _like_llama(
         "dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window, own=_CHOSEN
     ),
@@ -1561,6 +1760,50 @@ FAMILIES = (
     ),
     _like_llama(
         "Mixtral", "mixtral", biases="", **_ROUTED, window=a_window, own=_MIXTRAL, usual={}
+    ),
+    _like_llama(
+        "PhiMoE",
+        "phimoe",
+        **_ROUTED,
+        router_norm=False,
+        equations=equations.sparsely_mixed,
+        window=a_window,
+        normalization="layer",
+        ends=_at(_NORM, out="norm"),
+        outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "lm_head_bias"})},
+        own=_MIXTRAL,
+        asks={"num_experts_per_tok": (2,)},
+        usual={},
+    ),
+    _like_llama(
+        "AFMoE",
+        "afmoe",
+        **_ROUTED,
+        router="sigmoid",
+        router_scale=a_number("route_scale", 1.0),
+        norm="around",
+        qk_norm="rms",
+        window=a_window,
+        positions=where(a_window, "rope", "none"),
+        equations=equations.gated,
+        factor=if_so("mup_enabled", root_of_width("hidden_size")),
+        own={
+            "self_attn.gate_proj.weight": "W_gate",
+            **_around("post_attention_layernorm", "pre_mlp_layernorm", "post_mlp_layernorm"),
+            **_CHOSEN,
+        },
+    ),
+    _like_llama(
+        "Aria",
+        "aria_text",
+        biases=_BIASED,
+        top_k=a_count("moe_topk"),
+        own={
+            "mlp.router.weight": "W_router",
+            "experts.fc1.weight": "W_13",
+            "experts.fc2.weight": "W_2",
+            **_EXPERTS,
+        },
     ),
     _like(
         _EXAONE_4,
@@ -1579,9 +1822,29 @@ FAMILIES = (
         biases=if_so("qkv_bias", "QKV", "", default=True),
         **_QWEN_ROUTED,
         window=a_window,
-        own=_EXPERTS,
+        own={"shared_expert_gate.weight": "W_sgate", **_EXPERTS},
     ),
     _QWEN3_MOE,
+    _like(
+        _QWEN3_MOE,
+        "Flint",
+        "flint",
+        router="sigmoid",
+        positions=where(a_window, "rope", "none"),
+        own={"self_attn.softmax_offset": "sinks", **_EXPERTS},
+        usual={},
+    ),
+    _like_llama(
+        "HunYuan 3",
+        "hy_v3",
+        biases=_BIASED,
+        **_ROUTED,
+        router="sigmoid",
+        router_scale=a_number("router_scaling_factor"),
+        qk_norm="rms",
+        own={"mlp.e_score_correction_bias": "b_choice", **_CHOSEN},
+        usual={},
+    ),
     _like(_QWEN3_MOE, "Qwen3-VL-MoE", "qwen3_vl_moe_text", router_norm=True),
     _HUNYUAN,
     _like(
@@ -1606,7 +1869,7 @@ FAMILIES = (
         "olmoe",
         **_QWEN_ROUTED,
         qk_norm="rms-all",
-        equations=clipped("clip_qkv", "Q", "K"),
+        equations=equations.clipped("clip_qkv", "Q", "K"),
         own=_EXPERTS,
         own_gains="each",
     ),
@@ -1624,7 +1887,7 @@ FAMILIES = (
             "experts.gate_up_proj_bias": "b_13_in_out",
             "experts.down_proj": "W_2_in_out",
             "experts.down_proj_bias": "b_2",
-            "self_attn.sinks": "sinks",
+            **_SINKS,
         },
     ),
     _like_llama(
@@ -1637,7 +1900,7 @@ FAMILIES = (
         rope_pairing="interleaved",
         positions=where(_has_rope, "rope", "none"),
         qk_norm=where(_has_rope, if_so("use_qk_norm", "rms", default=True)),
-        equations=tuned_or_chunked(_has_rope),
+        equations=equations.tuned_or_chunked(_has_rope),
         outputs={"ForCausalLM": _OF_WORDS},
         own={
             "feed_forward.router.weight": "W_router",
@@ -1647,21 +1910,14 @@ FAMILIES = (
         usual={"n_shared_experts": 1},
         remarks=(),
     ),
+    _GRANITE_MOE,
+    _like(_GRANITE, "Granite with windows", "granite_swa", **_OF_BASES, own=_SINKS),
     _like(
-        _GRANITE,
-        "Granite MoE",
-        "granitemoe granitemoeshared",
-        biases=_biased("", attention_bias="QKVO"),
-        **_ROUTED,
-        own={
-            "router.layer.weight": "W_router",
-            "router.weight": "W_router",
-            "block_sparse_moe.input_linear.weight": "W_13",
-            "block_sparse_moe.output_linear.weight": "W_2",
-            "shared_mlp.input_linear.weight": "W_s13",
-            "shared_mlp.output_linear.weight": "W_s2",
-            **_EXPERTS,
-        },
+        _GRANITE_MOE,
+        "Granite MoE with windows",
+        "granitemoe_swa",
+        **_OF_BASES,
+        own={**_GRANITE_MOE.own, **_SINKS},
     ),
 )
 """A table of names, for each family."""

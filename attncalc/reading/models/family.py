@@ -36,6 +36,7 @@ ACTIVATIONS = {
 }
 
 
+USUAL, FAIRSEQ = "usual", "fairseq"
 NEXT, MASKED, CLASSES, POOLED = "next", "masked", "classes", "pooled"
 """The output of a head: the next token, the masked token, classes, or a vector."""
 
@@ -108,16 +109,15 @@ class Family:
     settings: the fields that are no tensors; one that is None has its usual value.
     tokens: the table of embeddings; "" if there is none. Of several names, separated by spaces, the
         first existing one counts; a tied head has the last one.
-    begins: the tensors before the layers, by field.
+    begins: the tensors before the layers, by field; the name of a gain of ones is "".
     optional: the key of each of its tensors that is missing where a config says false, 0 or null.
-    ends: the tensors after the layers, by field; the first existing name counts.
+    ends: the tensors after the layers, by field, as in begins.
     outputs: its possible heads, by the end of the architecture's name.
     places: the field of `begins` with a row for each position; the first ones are used.
     longest: the key of the largest number of tokens, if transformers reads no more of them.
     offset: the number of rows of positions before that of the first token; None for those up to
         the id of padding.
     factor: the factor of embeddings.
-    has_plain_end: whether a normalization without gain and bias follows the layers.
     gain_above: the number added to the gains of normalizations.
     asks: the requirements for a config: keys, and their possible values, the first of which is the
         default.
@@ -131,7 +131,6 @@ class Family:
     biases: the projections of a layer that have a bias, from "QKVO123".
     is_gated: whether the feed-forward part has a gate, W_3.
     key_heads: the number of key heads; None if there are as many as query heads.
-    has_gains: whether its normalizations have gains.
     own_gains: which gains normalized queries and keys have: one for all heads, each, or none.
     fused: how one array holds Q, K and V: the number of its equal blocks, and their order in each.
     weights_layout: how all weights are stored, whatever their names suggest: "torch" for (out, in),
@@ -141,7 +140,8 @@ class Family:
         its tensors. The input determines the tower.
     usual: the values of keys that a config may omit.
     widens: the projection of embedded tokens to the width of the layers, if it exists.
-    has_sinusoids: whether positions are sinusoids, first the sines, if no file contains them.
+    sinusoids: positions that no file contains, first the sines: USUAL, or FAIRSEQ, whose slowest
+        angle of a position is exactly 1/10,000 of it; "" for none.
     source, stated, ignored: of a family in a file: its path, the tensors that it names by their
         places in it, and the ends of the names of tensors that it leaves out.
     stored: the place of a layer in the names of its tensors: its number, or that of a group of
@@ -162,7 +162,6 @@ class Family:
     longest: str = ""
     offset: int | None = 0
     factor: Any = None
-    has_plain_end: bool = False
     gain_above: int = 0
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     remarks: Any = ()
@@ -174,7 +173,6 @@ class Family:
     biases: Any = "QKVO123"
     is_gated: Any = False
     key_heads: Any = lambda config, layer: config.count_or_none("num_key_value_heads")
-    has_gains: bool = True
     own_gains: str = "one"
     fused: Any = (1, "QKV")
     weights_layout: str = ""
@@ -183,7 +181,7 @@ class Family:
     tower: str = ""
     usual: Mapping[str, Any] = field(default_factory=dict)
     widens: str = ""
-    has_sinusoids: bool = False
+    sinusoids: str = ""
     source: str = ""
     stated: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
@@ -211,6 +209,11 @@ class Family:
         """Its heads, and the usual ones; before a decoder, its own alone."""
         both = {**self.outputs, **USUAL_HEADS, **self.outputs}  # its own come first
         return self.outputs if self.decoder else both
+
+    @property
+    def has_gains(self) -> bool:
+        """Whether its normalizations have gains."""
+        return "" not in self.ends.values()
 
     @property
     def takes(self) -> str:
@@ -313,13 +316,9 @@ an_activation = partial(one_of, ACTIVATIONS)
 
 def a_window(config: Config, layer: int) -> int | None:
     """Read the width of the window of a query, in the layers that have one."""
-    kinds = config.get("layer_types", None)
-    if kinds is not None:
-        if not isinstance(kinds, list) or layer >= len(kinds):
-            raise config.wrong("layer_types", kinds, "one for each layer")
-        if kinds[layer] not in ("full_attention", "sliding_attention"):
-            raise config.wrong("layer_types", kinds[layer], "full_attention or sliding_attention")
-        return config.count("sliding_window") if kinds[layer] == "sliding_attention" else None
+    if config.get("layer_types", None) is not None:
+        kind = config.of_layer("layer_types", layer, ("full_attention", "sliding_attention"))
+        return config.count("sliding_window") if kind == "sliding_attention" else None
     window = config.count_or_none("sliding_window")
     if window is None or not config.is_so("use_sliding_window", True):
         return None
@@ -340,14 +339,8 @@ def a_window_but_in_every(nth: int, key: str = "sliding_window_pattern") -> Said
 
 def a_window_of_local_layers(config: Config, layer: int) -> int | None:
     """Read the window of GPT-Neo, whose layers are global or local."""
-    kinds = config.get("attention_layers", None)
-    if (
-        not isinstance(kinds, list)
-        or layer >= len(kinds)
-        or kinds[layer] not in ("global", "local")
-    ):
-        raise config.wrong("attention_layers", kinds, "global or local for each layer")
-    return int(config.count("window_size")) if kinds[layer] == "local" else None
+    kind = config.of_layer("attention_layers", layer, ("global", "local"))
+    return int(config.count("window_size")) if kind == "local" else None
 
 
 def one_over_root(key: str) -> Said:

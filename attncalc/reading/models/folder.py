@@ -111,6 +111,15 @@ class Config:
             raise self.wrong(key, found, f"one of {', '.join(values)}")
         return found
 
+    def of_layer(self, key: str, layer: int, values: Sequence[Any] = ()) -> Any:
+        """Return the value of a layer, from 0, in a list: one of some values, if they are given."""
+        found = self.get(key)
+        if not isinstance(found, list) or layer >= len(found):
+            raise self.wrong(key, found, "one for each layer")
+        if values and found[layer] not in values:
+            raise self.wrong(key, found[layer], " or ".join(map(str, values)))
+        return found[layer]
+
     def wrong(self, key: str, found: Any, needed: str) -> InputError:
         """Return the error for an impossible value."""
         return InputError(f"{self.place}: {quoted(key)} is {said(found)}, where {needed} is needed")

@@ -17,6 +17,7 @@ FUSED = {
     "b_QKV": ("b_Q", "b_K", "b_V"),
     "W_13": ("W_1", "W_3"),
     "b_13": ("b_1", "b_3"),
+    "W_31": ("W_3", "W_1"),
     "W_s13": ("W_s1", "W_s3"),
 }
 OF_EXPERTS: dict[str, tuple[tuple[str, ...], Callable[[Matrix], Sequence[Matrix]]]] = {

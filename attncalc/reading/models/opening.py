@@ -26,6 +26,7 @@ from attncalc.reading.models.described import check_read, check_stated, read_fam
 from attncalc.reading.models.families import families_of
 from attncalc.reading.models.family import (
     CLASSES,
+    FAIRSEQ,
     POOLED,
     SPAN,
     Family,
@@ -148,6 +149,8 @@ class Model:
         if (factor := self.family.of("factor", self.config)) is not None:
             X = X * factor
         begun = {"X": X, **self._beginnings(len(ids), place)}
+        if self.family.sinusoids:
+            begun["P"] = Owned(begun["P"].array.astype(X.dtype))
         if "W_type" in begun:
             begun["type_ids"] = [types or [0] * len(ids)]
         projection = self.root + self.family.widens
@@ -405,13 +408,16 @@ class Model:
 
     def normalised(self) -> Fields:
         """Return the normalization after the last layer; {} if there is none."""
-        if self.family.has_plain_end:
-            width = self.weights.shape(self._one_of(self._tables))[-1]
-            return {"gamma_out": Owned(np.ones(width, np.float32))}
         return {
-            name: _owned(self._gained(name, self._tensor(self.root + own)))
+            name: _owned(self._gained(name, self._outside(own)))
             for name, own in self.family.present(self.config, self.family.ends).items()
         }
+
+    def _outside(self, name: str) -> Matrix:
+        """Return a tensor before or after the layers; ones for the gain without a name."""
+        if name:
+            return self._tensor(self.root + name)
+        return np.ones(self.weights.shape(self._one_of(self._tables))[-1], np.float32)
 
     def end(self, layout: str) -> Fields:
         """Return the parts after the last layer: a normalization, and a head if there is one.
@@ -546,7 +552,7 @@ class Model:
         """The largest number of tokens for which it has positions; None for any number."""
         name = self.root + self.family.begins.get(self.family.places, "")
         if not self.family.places or name not in self.weights:
-            if self.family.longest or self.family.has_sinusoids:
+            if self.family.longest or self.family.sinusoids:
                 return int(self.config.count(self.family.longest or "max_position_embeddings"))
             most = longest(self.config)
             return None if most is None or self.tokens > most else most
@@ -587,10 +593,8 @@ class Model:
         """Return the parts before the layers, with positions for each token."""
         made: Fields = {}
         for name, own in self.family.present(self.config, self.family.begins).items():
-            is_stored = (
-                name != "P" or not self.family.has_sinusoids or self._stored(self.root + own)
-            )
-            array = self._tensor(self.root + own) if is_stored else self._sinusoids()
+            is_stored = name != "P" or not self.family.sinusoids or self._stored(self.root + own)
+            array = self._outside(own) if is_stored else self._sinusoids()
             if name == self.family.places:
                 array = array[self._offset :]
                 self._check_tokens(tokens, len(array), place)
@@ -606,14 +610,19 @@ class Model:
     def _sinusoids(self) -> Matrix:
         """Return sinusoids for all positions: in each row the sines, and then the cosines."""
         count, width = (self.config.count(key) for key in ("max_position_embeddings", "d_model"))
+        count += self._offset
         if count * width > MOST_SINUSOIDS:
             raise self.config.wrong("max_position_embeddings", count, "a smaller number")
+        if self.family.sinusoids == FAIRSEQ:
+            slower = np.arange(width // 2) / (width // 2 - 1)
+            angles = np.outer(np.arange(count), 10_000.0**-slower)
+            return np.hstack([np.sin(angles), np.cos(angles)])
         found = Sinusoids().apply(np.zeros((count, width)))
         return np.hstack([found[:, ::2], found[:, 1::2]]).astype(np.float32)  # as it is kept
 
     def _gained(self, name: str, array: Any) -> Any:
         """Return a gain as used: some families store its difference from 1, or heads in rows."""
-        if name.startswith(("gamma", "b_choice")):
+        if name.startswith(("gamma", "b_choice")) or getattr(array, "ndim", 1) == 0:
             array = array.reshape(-1)
         if self.family.gain_above and name.startswith("gamma"):
             return array + array.dtype.type(self.family.gain_above)

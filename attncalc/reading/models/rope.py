@@ -120,6 +120,14 @@ def _type(said: Mapping[str, Any]) -> str:
     return "longrope" if kind == "su" else kind
 
 
+def turned_back(config: Config, layer: int) -> list[float]:
+    """Return the frequencies of NanoChat, which turns columns the other way."""
+    width = config.count_or_none("head_dim") or (
+        config.count("hidden_size") // config.count("num_attention_heads")
+    )
+    return [-(float(a_base(config, layer)) ** (-at / width)) for at in range(0, width, 2)]
+
+
 def frequencies(config: Config, layer: int, dims: int, tokens: int) -> dict[str, Any]:
     """Return the frequencies and the factor of rope that is scaled by yarn, longrope or dynamic.
 
@@ -142,11 +150,14 @@ def frequencies(config: Config, layer: int, dims: int, tokens: int) -> dict[str,
         base = _stretched(config, base, factor * longer - (factor - 1), dims)
     plain = [base ** (-2 * pair / dims) for pair in range(dims // 2)]
     if kind == "longrope":
-        each = own.get("long_factor" if tokens > original else "short_factor")
+        length = "long" if tokens > original else "short"
+        mscale = own.number(f"{length}_mscale", None)  # of PhiMoE, whose factors do not change
+        each = own.get(f"{length}_factor" if mscale is None else "short_factor")
         if not isinstance(each, list) or len(each) != len(plain):
             raise own.wrong("short_factor", each, f"{len(plain)} numbers, one for each pair,")
         plain = [one / float(by) for one, by in zip(plain, each, strict=True)]
         grows = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
+        grows = mscale or grows
     elif kind == "yarn":
         plain = _by_yarn(own, plain, (base, dims, original), factor)
         grows = _yarn_factor(own, factor)

@@ -12,15 +12,26 @@ from attncalc.reading.models.folder import Config, Weights
 from attncalc.reading.models.names import EXPERT, OF_EACH, is_buffer, meaning_of, renamed
 
 MOST_NEAR = 3
-WHY = {
-    "funnel": "it halves the number of tokens between blocks, and has embeddings of distances",
-    "xlnet": "its scores add products with embeddings of distances, which no field gives",
-    "longformer": "some of its tokens attend to all others by weights of their own",
-    "big_bird": "its attention is sparse by blocks, some of them at random",
-    "swin": "its attention is within windows of an image, which are shifted and merged",
-    "mamba": "it has no attention",
-    "fnet": "it has no attention",
+_REASONS = {
+    "it halves the number of tokens between blocks, and has embeddings of distances": "funnel",
+    "its scores add products with embeddings of distances, which no field gives": "xlnet",
+    "some of its tokens attend to all others by weights of their own": "longformer led",
+    "its attention is sparse by blocks, some of them at random": "big_bird bigbird_pegasus",
+    "its attention is within windows of an image, which are shifted and merged": "swin swinv2",
+    "it has no attention": "mamba mamba2 falcon_mamba rwkv xlstm fnet",
+    "some of its layers have no attention, but a recurrent state": "jamba bamba zamba zamba2 "
+    "nemotron_h falcon_h1 granitemoehybrid recurrent_gemma qwen3_next qwen3_5_text "
+    "qwen3_5_moe_text olmo_hybrid kimi_linear minimax bailing_hybrid lara_mini",
+    "some of its layers are convolutions, without attention": "lfm2 lfm2_moe",
+    "it chooses the keys of each query by another attention": "deepseek_v32 deepseek_v4 "
+    "glm_moe_dsa axk2",
+    "a layer has two attentions and two feed-forward parts": "longcat_flash",
+    "some layers reuse the keys and values of earlier ones": "gemma3n gemma3n_text gemma4_text",
+    "its positions turn columns by rows and columns of an image": "dinov3_vit mlcd",
+    "scores have biases for the distances of patches": "beit data2vec-vision",
+    "scores have biases for distances, which a gate scales": "wavlm",
 }
+WHY = {kind: reason for reason, kinds in _REASONS.items() for kind in kinds.split()}
 """Why some known types are not opened."""
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 
@@ -28,14 +39,15 @@ _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 def unknown(config: Config, weights: Weights) -> InputError:
     """Return the error about a model whose type is none of those opened here."""
     kind = config.get("model_type")
-    kinds = ", ".join(dict.fromkeys(kind for each in FAMILIES for kind in each.types))
-    why = f" ({WHY[kind]})" if isinstance(kind, str) and kind in WHY else ""
+    count = len({kind for each in FAMILIES for kind in each.types})
+    both = (str(kind), str(config.get("text_config.model_type", None)))
+    why = next((f": {WHY[each]}" for each in both if each in WHY), "")
     folder = weights.folder
     lines = [
-        f"{config.place}: model_type {quoted(str(kind))} is none of those opened here{why}: "
-        f"{kinds}. Its tensors are listed below, each with the field of a problem that it seems "
-        "to be (? if unknown): fill these fields, as JSON or .npz, with X, heads and the other "
-        "settings. Or describe its family in a file without Python (docs/models.md): "
+        f"{config.place}: model_type {quoted(str(kind))} is none of the {count} types opened here "
+        f"(docs/models.md lists them){why}. Its tensors are below, each with the field of a "
+        "problem that it seems to be (? if unknown): fill these fields, as JSON or .npz, with X, "
+        "heads and the other settings. Or describe its family in a file without Python: "
         f"attncalc open {harmless(str(folder))} --draft -o family.json writes a draft, and "
         "--family family.json reads it."
     ]
@@ -107,23 +119,33 @@ def nearest(weights: Weights) -> list[tuple[Family, list[str], list[str]]]:
         for each in FAMILIES
     ]
     found = [each for each in found if 2 * len(each[1]) <= firsts]
-    ranked = sorted(found, key=lambda each: len(each[1]) + len(each[2]))
+    ranked = sorted(
+        found, key=lambda each: (len(each[1]) + len(each[2]), _unused(each[0], weights))
+    )
     named = {each[0].title: each for each in reversed(ranked)}  # a family may have two rows
     return [each for each in ranked if named[each[0].title] is each]
 
 
+def _unused(family: Family, weights: Iterable[str]) -> int:
+    """Return how many names that only this family uses are not here."""
+    there = {f".{EXPERT.sub(OF_EACH, names[0])}" for names in alike(weights).values()}
+    return sum(not any(name.endswith(f".{end}") for name in there) for end in family.own)
+
+
 def _near(weights: Weights) -> Iterator[str]:
     """Yield the nearest families, with what each does not read or lacks."""
-    found = nearest(weights)
-    yield "Families whose names nearly fit:" if found else "No family here has names like these."
-    for family, rest, missing in found[:MOST_NEAR]:
+    alike_: dict[tuple[tuple[str, ...], ...], list[str]] = {}
+    for family, rest, missing in nearest(weights):
+        alike_.setdefault((tuple(rest), tuple(missing)), []).append(family.title)
+    yield "Families whose names nearly fit:" if alike_ else "No family here has names like these."
+    for pair, titles in [*alike_.items()][:MOST_NEAR]:
         said = [
             f"{what} {', '.join(_quoted(names))}"
-            for what, names in (("it does not read", rest), ("it also needs", missing))
+            for what, names in zip(("not read:", "also needed:"), pair, strict=True)
             if names
         ]
-        usual = "it reads all of them; whether it computes the same is unknown"
-        yield f"  {family.title}: {'; '.join(said) or usual}"
+        usual = "all are read; whether the numbers would be the same is unknown"
+        yield f"  {', '.join(titles[:MOST_NEAR])}: {'; '.join(said) or usual}"
 
 
 def _quoted(names: Iterable[str]) -> Iterator[str]:

@@ -15,8 +15,17 @@ from attncalc.problem.fields import SETTINGS, WHOLE, own_name, read_setting
 from attncalc.problem.problem import Problem
 from attncalc.reading.names import canonical
 from attncalc.reading.studies.names import given_name, index_of, place_of, read_row, tokens_of
-from attncalc.studies.changes import INFINITE, Change, How, Infinity, Span, Value, Values
-from attncalc.studies.permuting import PERMUTABLE, tokens_in
+from attncalc.studies.changes import (
+    INFINITE,
+    PERMUTABLE,
+    Change,
+    How,
+    Infinity,
+    Span,
+    Value,
+    Values,
+    tokens_in,
+)
 
 HOW_TO_CHANGE = (
     'write what changes and its values, as "scale=0.1:10:log", "K[a] *= 0:3", '

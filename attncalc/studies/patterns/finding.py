@@ -20,6 +20,7 @@ from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.problem.step import run
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import Solution, given_in_decimals
+from attncalc.studies.changes import moved, orders, tokens_in, what_depends_on_order
 from attncalc.studies.patterns.pattern import (
     ALONE,
     CODES,
@@ -31,7 +32,6 @@ from attncalc.studies.patterns.pattern import (
 )
 from attncalc.studies.patterns.rows import OF_A_HEAD
 from attncalc.studies.patterns.view import Rows, SolvedAttention, View, counted, rows_of
-from attncalc.studies.permuting import moved, orders, tokens_in, what_depends_on_order
 
 MOST_HEADS = 16
 """The largest number of heads that are all compared; more are compared with the first."""
@@ -79,7 +79,6 @@ def _heads_alike(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Patt
 
 
 def _heads_differ(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
-    """Yield the two heads that differ most, and where."""
     differing = [pair for pair in pairs if pair.apart.max() >= NEAR]
     if not differing:
         return
@@ -310,7 +309,7 @@ def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
         "change": _bound(change.max()),
         "output": int(np.unravel_index(int(change.argmax()), change.shape)[-2]) + 1,
         # the outputs of a network are different
-        **({} if attended.is_alone else {"of": attended.outputs.name}),
+        **({} if solution.problem.is_alone else {"of": attended.outputs.name}),
     }
     yield attended.pattern("rounded-away", name, values)
 

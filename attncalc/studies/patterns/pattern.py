@@ -12,32 +12,10 @@ if TYPE_CHECKING:  # schemas read only the codes, without numpy
 
 NO_ATTENTION = "this problem has no attention, so there are no weights to explain"
 CODES = (
-    "convolution",
-    "identity",
-    "permutation",
-    "shift",
-    "band",
-    "blocks",
-    "uniform",
-    "one-hot",
-    "sink",
-    "equal-rows",
-    "ties",
-    "unattended",
-    "none-own",
-    "all-own",
-    "induction",
-    "previous-token",
-    "duplicate-token",
-    "heads-alike",
-    "heads-differ",
-    "spread",
-    "margin",
-    "masked",
-    "scaling",
-    "equivariant",
-    "order-matters",
-    "rounded-away",
+    *("convolution", "identity", "permutation", "shift", "band", "blocks", "uniform", "one-hot"),
+    *("sink", "equal-rows", "ties", "unattended", "none-own", "all-own", "induction"),
+    *("previous-token", "duplicate-token", "heads-alike", "heads-differ", "spread", "margin"),
+    *("masked", "scaling", "equivariant", "order-matters", "rounded-away"),
 )
 """The codes of patterns, the most informative first."""
 

@@ -390,23 +390,7 @@ def _lead(view: View, output: int) -> dict[str, object]:
 
 
 OF_A_HEAD: tuple[Callable[[View], Iterator[Pattern]], ...] = (
-    identity,
-    permutation,
-    shift,
-    band,
-    blocks,
-    uniform,
-    one_hot,
-    sink,
-    equal_rows,
-    ties,
-    unattended,
-    none_own,
-    all_own,
-    induction,
-    previous_token,
-    duplicate_token,
-    spread,
-    margin,
+    *(identity, permutation, shift, band, blocks, uniform, one_hot, sink, equal_rows, ties),
+    *(unattended, none_own, all_own, induction, previous_token, duplicate_token, spread, margin),
 )
 """The functions that find the patterns of a head."""

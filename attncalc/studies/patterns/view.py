@@ -54,16 +54,6 @@ class SolvedAttention:
         """The weights of each of its heads."""
         return self.solution.heads_of(self.weights)
 
-    @property
-    def is_alone(self) -> bool:
-        """Whether it is the entire problem."""
-        return self.solution.problem.is_alone
-
-    @property
-    def where(self) -> str:
-        """Its place among several, such as "cross", "1.self" and "layer 2"; "" for the only one."""
-        return self.solution.problem.where(self.weights.name)
-
     @cached_property
     def forbidden(self) -> Matrix | None:
         """Where a mask excludes a key for a query, or None without a mask."""
@@ -83,13 +73,15 @@ class SolvedAttention:
 
     def pattern(self, code: str, about: str, values: Any, head: int = 0) -> Pattern:
         """Return a pattern, which is about a part of this attention."""
-        parts = [self.where] if about != self.weights.name else []
+        weights = self.weights.name
+        where = self.solution.problem.where(weights)
+        parts = [where] if about != weights else []
         named = ", ".join(part for part in (*parts, about) if part)
-        return Pattern(code, named, values, head, self.weights.name, self.where)
+        return Pattern(code, named, values, head, weights, where)
 
     def otherwise(self, **fields: Any) -> tuple[Matrix, ...] | None:
         """Return the weights of each head with other fields; None if they exceed floats."""
-        if not self.is_alone:
+        if not self.solution.problem.is_alone:
             return _weights_otherwise(self.solution, self.weights, fields)
         try:
             problem = replace(self.solution.problem, asked=None, **fields)

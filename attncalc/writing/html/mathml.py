@@ -76,9 +76,8 @@ class MathMl(MathWriter):
         parts: list[Html] = []
         for place, factor in enumerate(product.factors):
             parts += [_sign(product.sign) if product.sign else _THIN] if place else []
-            parts.append(
-                self._bracketed(factor) if isinstance(factor, OPEN) else self.write(factor)
-            )
+            written = self._bracketed if isinstance(factor, OPEN) else self.write
+            parts.append(written(factor))
         return _row(*parts)
 
     def quotient(self, quotient: node.Quotient) -> Html:
@@ -159,10 +158,8 @@ class MathMl(MathWriter):
         if isinstance(term, node.Negative):
             sign, term = [element("mo", "−", form=form)], term.term
         written = self.write(term)
-        is_product = (
-            isinstance(term, node.Product | node.Where) and getattr(term, "sign", "·") == "·"
-        )
-        if is_product or (sign and _is_negative(term)):
+        is_product = isinstance(term, node.Product) and term.sign == "·"
+        if is_product or isinstance(term, node.Where) or (sign and _is_negative(term)):
             written = _in_brackets(written)
         return [*sign, written]
 

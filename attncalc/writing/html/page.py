@@ -88,10 +88,8 @@ def write_html(
     main = element("main", LINE, body, LINE)
     class_ = "compact" if compact else None
     allows = "img-src data:" if any(isinstance(p, parts.Scan) for p in whole.parts) else ""
-    title = catalogue(document.language).say(title)
-    return whole_page(
-        title, main, look, scripts, class_=class_, allows=allows, language=document.language
-    )
+    language, title = document.language, catalogue(document.language).say(title)
+    return whole_page(title, main, look, scripts, class_=class_, allows=allows, language=language)
 
 
 def body_of(document: parts.Document, *, unfolded: bool = False) -> Html:

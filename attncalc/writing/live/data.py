@@ -111,8 +111,8 @@ def page_data(
             "most": most_digits(other, steps),
             "longest": longest_product(steps),
             "conventions": {
-                rounding: [texts.setdefault(each, len(texts)) for each in said_of]
-                for rounding, said_of in _conventions(other)
+                rounding: [texts.setdefault(x, len(texts)) for x in conventions(other, rounding)]
+                for rounding in (DISPLAY, EACH_STEP)  # several lines depend on it
             },
         }
         for key, other, steps, said in _plans(problem, others=others)
@@ -219,12 +219,6 @@ def _shown(step: Step, problem: Problem) -> dict[str, Any]:
     return {"formula": said.replace(as_written(CHOSEN), "#"), "chosen": chosen}
 
 
-def _conventions(problem: Problem) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the conventions of a plan under each rounding: several lines depend on it."""
-    for rounding in (DISPLAY, EACH_STEP):
-        yield rounding, conventions(problem, rounding)
-
-
 def key_of(problem: Problem) -> str:
     """Return a key of the settings that determine the plan and that a reader may change."""
     scale = problem.scale if problem.scale in NO_NUMBER else "number"
@@ -242,10 +236,7 @@ def _plans(
         return
     scale = ANY_NUMBER if problem.scale in NO_NUMBER else problem.scale
     cap = ANY_NUMBER if problem.softcap is None else problem.softcap
-    normalizers = dict.fromkeys([problem.normalizer, HARDMAX])
-    if problem.normalizer != "softmax":
-        normalizers.pop(HARDMAX, None)
-        normalizers[problem.normalizer] = None
+    normalizers = [problem.normalizer, *([HARDMAX] if problem.normalizer == "softmax" else [])]
     for choice in product((*NO_NUMBER, scale), (False, True), (None, cap), normalizers):
         names = ("scale", "causal", "softcap", "normalizer")
         try:
@@ -279,17 +270,9 @@ def _labels(problem: Problem, step: Step) -> dict[str, list[str]]:
 def settings_data(problem: Problem) -> dict[str, Any]:
     """Return the settings of a problem, numbers as texts."""
     said = settings(problem)
-    return {
-        "decimals": problem.decimals,
-        "rounding": problem.rounding,
-        "scale": said["scale"],
-        "softcap": said.get("softcap"),
-        "softcap_out": said.get("softcap_out"),
-        "step": said.get("step"),
-        "causal": problem.causal,
-        "normalizer": problem.normalizer,
-        "layout": problem.layout,
-    }
+    numbers = {name: said.get(name) for name in ("scale", "softcap", "softcap_out", "step")}
+    shown = {"decimals": problem.decimals, "rounding": problem.rounding, **numbers}
+    return shown | {name: getattr(problem, name) for name in ("causal", "normalizer", "layout")}
 
 
 def given_data(problem: Problem, name: str) -> dict[str, Any]:

@@ -1,19 +1,25 @@
-"""The interactive page of a solution, or why the page is static."""
+"""The interactive page of a solution, or why it is static; and one that computes any problem."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
 from attncalc.equations.operation import UnstatedError
 from attncalc.languages.catalogue import ENGLISH
-from attncalc.writing.html.page import Live, write_html
+from attncalc.problem.problem import Problem
+from attncalc.writing.html.elements import element
+from attncalc.writing.html.page import Live, data_script, whole_page, write_html
 from attncalc.writing.html.style import style
-from attncalc.writing.live.data import language_data, live_data, page_data, unmarked_data
-from attncalc.writing.live.script import PAGE, PRACTICE, UNMARKED, script
+from attncalc.writing.live.data import LOOK, language_data, live_data, page_data, unmarked_data
+from attncalc.writing.live.script import PAGE, PLAYGROUND, PRACTICE, UNMARKED, script
 from attncalc.writing.page import Page
 
+TITLE = "Attention, by hand: the attncalc playground"
+KEPT = ("settings", "given", "problem", "digits", "weights")
+"""What a template of the playground has of the data of a page, besides its plans."""
 LARGEST_SIDE = 512
 MOST_ENTRIES = 100_000
 """Rows or columns of a matrix, and entries of all of them, for which a page stays fast.
@@ -98,3 +104,48 @@ def _why_not(page: Page, what: str) -> str | None:
     if sum(map(prod, sizes)) > MOST_ENTRIES:
         return f"it has more than {MOST_ENTRIES:,} numbers"
     return None
+
+
+class Template(NamedTuple):
+    """A problem that the playground begins with.
+
+    key: its name in the address of the page.
+    group, title: where it is listed, and how it is called.
+    others: whether a reader may choose other conventions than its own.
+    """
+
+    key: str
+    group: str
+    title: str
+    problem: Problem
+    others: bool = False
+
+
+def write_playground(templates: Iterable[Template], first: str) -> str:
+    """Return the playground: templates, and the one that it opens with."""
+    problem = json.dumps(_of_all(templates, first), separators=(",", ":"))
+    start = data_script(json.dumps(f"problem={first}"), "start")
+    scripts = [data_script(problem, "problem"), start, script(PLAYGROUND)]
+    body = element("div", element("h1", TITLE), element("p", "This page needs JavaScript."),
+                   id="playground")  # fmt: skip
+    look = style("attncalc.writing.live", "playground.css")
+    return whole_page(TITLE, body, look, scripts, allows="img-src data:")
+
+
+def _of_all(templates: Iterable[Template], first: str) -> dict[str, Any]:
+    """Return all templates; steps that several have are stored once."""
+    known: dict[str, int] = {}
+    found = {}
+    for key, group, title, problem, others in templates:
+        data = page_data(problem, others=others)
+        place = [known.setdefault(json.dumps(each), len(known)) for each in data["steps"]]
+        plans = {
+            name: {"steps": [place[k] for k in each["steps"]], "longest": each["longest"]}
+            for name, each in data["plans"].items()
+        }
+        given = data["given"].values()
+        turned = any("from" in each or each["shape"] != each["given"] for each in given)
+        named = {"group": group, "title": title, "command": problem.what}
+        found[key] = {each: data[each] for each in KEPT} | named
+        found[key] |= {"plans": plans, "isTurned": turned}
+    return {"first": first, "templates": found, "steps": list(map(json.loads, known)), "look": LOOK}

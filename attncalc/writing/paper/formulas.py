@@ -8,7 +8,7 @@ from attncalc.equations.expressions import Expression
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.writing.html.elements import Html, element
 from attncalc.writing.html.mathml import MathMl, name_in_mathml
-from attncalc.writing.paper.ink import SIZE, Box, Ink, Look, Stroke, beside, blank, placed, rule
+from attncalc.writing.paper.ink import SIZE, Box, Ink, Look, Stroke, beside, placed, rule
 from attncalc.writing.translated import formulas_in_language
 
 SCRIPT = 0.72
@@ -149,7 +149,7 @@ class Formulas:
         line = rule(width, axis)
         above = ((width - top.width) / 2, axis + 1.8 + top.down, top)
         below = ((width - bottom.width) / 2, axis - 1.8 - bottom.up, bottom)
-        return beside([blank(1.0), placed([(0, 0, line), above, below], width), blank(1.0)])
+        return beside([Box(1.0), placed([(0, 0, line), above, below], width), Box(1.0)])
 
     def _msqrt(self, node: Element, size: float) -> Box:
         inner = beside(self.box(child, size) for child in node)
@@ -169,7 +169,7 @@ class Formulas:
         if "sup" in node.tag:
             script = self.box(node[-1], small)
             parts.append((main.width + 0.6, max(0.42 * size, main.up - 0.4 * size), script))
-        return beside([placed(parts), blank(0.6)])
+        return beside([placed(parts), Box(0.6)])
 
     _msub = _msup = _msubsup = _scripted
 
@@ -178,7 +178,7 @@ class Formulas:
         under = self.box(node[1], max(SMALLEST, SCRIPT * size))
         width = max(sign.width, under.width)
         lower = ((width - under.width) / 2, -sign.down - under.up, under)
-        return beside([placed([((width - sign.width) / 2, 0, sign), lower], width), blank(1.5)])
+        return beside([placed([((width - sign.width) / 2, 0, sign), lower], width), Box(1.5)])
 
 
 def _first(node: Element) -> Element:

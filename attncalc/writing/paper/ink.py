@@ -78,8 +78,8 @@ class Box(NamedTuple):
     """Marks, and the room they take: to the right, above the baseline and below it."""
 
     width: float
-    up: float
-    down: float
+    up: float = 0.0
+    down: float = 0.0
     marks: tuple[Mark, ...] = ()
 
     @property
@@ -142,11 +142,6 @@ def beside(boxes: Iterable[Box], gap: float = 0.0) -> Box:
 def rule(width: float, y: float = 0.0, thick: float = 0.5) -> Box:
     """Return a horizontal line."""
     return Box(width, max(y, 0.0), max(-y, 0.0), (Stroke((0.0, width), (y, y), thick),))
-
-
-def blank(width: float, up: float = 0.0, down: float = 0.0) -> Box:
-    """Return empty room."""
-    return Box(width, up, down)
 
 
 class Ink:

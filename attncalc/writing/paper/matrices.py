@@ -15,7 +15,6 @@ from attncalc.writing.paper.ink import (
     Mark,
     Stroke,
     beside,
-    blank,
     placed,
     rule,
     upright,
@@ -136,7 +135,7 @@ def _cell(cell: Cell | None, formulas: Formulas, empty: tuple[float, float]) -> 
     if cell.content is None:
         width, height = empty
         line = rule(width, -3.0)
-        return placed([(0.0, 0.0, line), (0.0, 0.0, blank(width, height - 3.0, 3.0))])
+        return placed([(0.0, 0.0, line), (0.0, 0.0, Box(width, height - 3.0, 3.0))])
     look = cell.mark.look if cell.mark else cell.rank
     sign = f"{DAGGER if cell.hidden else ''}{' ' + cell.mark.sign if cell.mark else ''}".rstrip()
     bold = Look(bold=look in ("most", "wrong"))

@@ -3,7 +3,6 @@
 import io
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import matplotlib as mpl
@@ -24,7 +23,6 @@ from attncalc.writing.paper.ink import (
     Look,
     Mark,
     Stroke,
-    blank,
     moved,
     placed,
     properties,
@@ -57,13 +55,12 @@ class Line(NamedTuple):
     shrinks: bool = False
 
 
-@dataclass
-class Sheet:
+class Sheet(NamedTuple):
     """One document: its lines, and the texts at the top and bottom of its pages."""
 
     title: str
-    name: str = ""
-    lines: list[Line] = field(default_factory=list)
+    name: str
+    lines: list[Line]
 
 
 def make_pdf(sheets: Sequence[Sheet], ink: Ink, report: Report | None = None) -> bytes:
@@ -153,16 +150,15 @@ def _groups(lines: Iterable[Line]) -> Iterator[list[Line]]:
         yield group
 
 
-def _around(sheet: Sheet, number: int, of: int, ink: Ink) -> Iterator[Mark]:
-    """Yield what is around the text: the title and the name from the second page, the number."""
+def _around(sheet: Sheet, number: int, of: int, ink: Ink) -> Sequence[Mark]:
+    """Return what is around the text: the title and the name from the second page, the number."""
     count = ink.text(f"{number} / {of}", _SMALL)
-    yield from placed([((WIDTH - count.width) / 2, MARGIN * 0.55, count)]).marks
+    parts = [((WIDTH - count.width) / 2, MARGIN * 0.55, count)]
     if number > 1:
-        name = ink.text(sheet.name, _SMALL)
-        yield from placed([(WIDTH - MARGIN - name.width, HEIGHT - MARGIN * 0.6, name)]).marks
-        room = ROOM - name.width - 20
-        title = next(iter(ink.wrapped(sheet.title, room, _SMALL)), blank(0))
-        yield from placed([(MARGIN, HEIGHT - MARGIN * 0.6, title)]).marks
+        name, y = ink.text(sheet.name, _SMALL), HEIGHT - MARGIN * 0.6
+        title = next(iter(ink.wrapped(sheet.title, ROOM - name.width - 20, _SMALL)), Box(0))
+        parts += [(WIDTH - MARGIN - name.width, y, name), (MARGIN, y, title)]
+    return placed(parts).marks
 
 
 class _Words(Artist):
@@ -187,10 +183,7 @@ def _drawn(marks: Sequence[Mark]) -> Figure:
     """Return a page as a figure: later marks are above earlier ones."""
     figure = Figure(figsize=(WIDTH / _POINTS, HEIGHT / _POINTS))
     for order, mark in enumerate(_joined(marks)):
-        if isinstance(mark, Letters):
-            figure.add_artist(_Words(mark, order))
-        else:
-            figure.add_artist(_shape(mark, order))
+        figure.add_artist(_Words(mark, order) if isinstance(mark, Letters) else _shape(mark, order))
     return figure
 
 

@@ -23,7 +23,6 @@ from attncalc.writing.paper.ink import (
     Ink,
     Look,
     beside,
-    blank,
     placed,
     rule,
     scaled,
@@ -137,7 +136,7 @@ class _Paper(parts.DocumentWriter[Line]):
             if is_tile and self.spaces.in_rows:
                 yield from self._steps(cast("list[parts.Section]", [*group]))
             else:
-                yield from super().body(group)
+                yield from chain.from_iterable(map(self.write, group))
 
     def _steps(self, sections: Sequence[parts.Section]) -> Iterator[Line]:
         """Yield steps, narrow ones side by side, on worksheets above the room for their work."""
@@ -156,14 +155,14 @@ class _Paper(parts.DocumentWriter[Line]):
         blocks = list(self._blocks(section.shown))
         said = [*section.remarks, *section.legend, *footnote(section, self.say)]
         if said or any(block.caption for block in blocks):
-            return blank(ROOM)
+            return Box(ROOM)
         matrices = beside([block.box for block in blocks], BETWEEN)
         title, equation = self._titled(section, matrices.width)
         return _stacked([*title, *equation, Line(matrices, 8.0)])
 
     def _room_below(self) -> Iterator[Line]:
         yield Line(self.ink.text(self.say("Work:"), SMALL), 6.0, stays=True)
-        yield Line(blank(0, self.spaces.work))
+        yield Line(Box(0, self.spaces.work))
 
     def title(self, text: str) -> Iterator[Line]:
         yield from self._said(text, TITLE, stays=True)
@@ -175,7 +174,7 @@ class _Paper(parts.DocumentWriter[Line]):
         for text in texts:
             lines = list(self.ink.wrapped(sentence(text), ROOM - INDENT))
             for place, line in enumerate(lines):
-                lead = self.ink.text("•") if not place else blank(0)
+                lead = self.ink.text("•") if not place else Box(0)
                 box = placed([(2.0, 0.0, lead), (INDENT, 0.0, line)])
                 yield Line(box, 3.0, stays=place < len(lines) - 1)
 
@@ -238,7 +237,7 @@ class _Paper(parts.DocumentWriter[Line]):
         if section.is_marked:
             yield from self._side_by_side(blocks)
             return
-        label = self.ink.text(self.say("Work:"), SMALL) if section.has_room else blank(0)
+        label = self.ink.text(self.say("Work:"), SMALL) if section.has_room else Box(0)
         if not any(block.caption for block in blocks):
             block = beside([each.box for each in blocks], BETWEEN)
             wanted, is_one = ROOM_BESIDE if section.has_room else 0.0, len(blocks) == 1
@@ -249,7 +248,7 @@ class _Paper(parts.DocumentWriter[Line]):
                 room = (block.width + BETWEEN, block.up - label.up, label)
                 high = max(block.down, self.spaces.work - block.up) if section.has_room else 0.0
                 yield from _stay(lines, to_next=True)
-                yield Line(placed([(0.0, 0.0, block), room, (0.0, 0.0, blank(0, 0, high))]), 8.0)
+                yield Line(placed([(0.0, 0.0, block), room, (0.0, 0.0, Box(0, 0, high))]), 8.0)
                 return
         yield from _stay(lines, to_next=bool(blocks))
         *rows, last = self._side_by_side(blocks)
@@ -300,7 +299,7 @@ class _Paper(parts.DocumentWriter[Line]):
         for box in rest:
             if len(line) > 1 and used + box.width > ROOM:
                 yield Line(beside(line), 4.0, stays=True)
-                line, used = [blank(INDENT)], INDENT
+                line, used = [Box(INDENT)], INDENT
             line.append(box)
             used += box.width
         yield Line(beside(line), 4.0)

@@ -22,18 +22,15 @@ LEFT_OUT = f"{{}} numbers are missing in the picture: it shows the first {MOST_P
 
 def render(whys: Sequence[Why], title: str, decimals: int, form: str, look: Look) -> Picture:
     """Draw the parts of numbers as a file of the given form."""
-    return picture_of(draw_whys(whys, title, decimals, look), form, _told(whys, decimals))
-
-
-def _told(whys: Sequence[Why], decimals: int) -> list[str]:
-    return [f"{each.entry} = {digits(each.value, decimals)}" for each in whys]
+    return picture_of(draw_whys(whys, title, decimals, look), form)
 
 
 def draw_whys(whys: Sequence[Why], title: str, decimals: int, look: Look) -> figure.HouseFigure:
     """Draw a bar for each part, to the right above 0 and to the left below."""
     palette = palette_of(look)
     panels = [_panel(i, each, decimals, palette) for i, each in enumerate(whys[:MOST_PANELS])]
-    caption = figure.caption_of(title, whys[0].how, _told(whys, decimals))
+    told = [f"{each.entry} = {digits(each.value, decimals)}" for each in whys]
+    caption = figure.caption_of(title, whys[0].how, told, told)
     drawn = figure.figure_of(reduce(figure.below, panels), caption, palette, look.size)
     left_out = figure.LeftOut({LEFT_OUT: max(0, len(whys) - MOST_PANELS)})
     drawn.notes = (*figure.notes_of(left_out), *drawn.notes)

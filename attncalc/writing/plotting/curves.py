@@ -1,7 +1,7 @@
-"""Pictures of a problem for many values: curves over the change, or heatmaps of a grid."""
+"""Pictures of a problem, or of counts, for many values: curves, or heatmaps of a grid."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from math import ceil, floor, log10
 from typing import Any
@@ -14,11 +14,13 @@ from attncalc.base.text import harmless, on_a_line
 from attncalc.base.types import Matrix
 from attncalc.problem.stated import heading
 from attncalc.studies.changes import Change, Infinity, Value, value_text
+from attncalc.studies.counting import Growth
 from attncalc.studies.vary import Variation, curve
 from attncalc.studies.watched import Watched
 from attncalc.writing.plotting import figure, heatmap
 from attncalc.writing.plotting.drawing import MOST_IN_A_ROW
 from attncalc.writing.plotting.look import Look, check_drawn
+from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import POINTS, widest
 from attncalc.writing.plotting.style import NAME_SIZE, SMALL_SIZE, Palette, line_looks, palette_of
 from attncalc.writing.studies.common import shown
@@ -55,23 +57,17 @@ class Axis:
         return log10(value) if self.is_log else value
 
 
-def told(variation: Variation) -> list[str]:
-    """Return a description of the picture."""
-    names = [on_a_line(change.about) for change in variation.changes]
-    watched = ", ".join(each.name for each in variation.watched[:MOST_LINES])
-    values = f"{len(variation.points)} values of {' and '.join(names)}"
-    return [f"{watched} at {values}", *said_of(variation)]
-
-
 def draw(variation: Variation, look: Look) -> figure.HouseFigure:
     """Draw the lines of one change, or the heatmaps of two."""
     palette = palette_of(look)
     mosaic_of = _lines if len(variation.changes) == 1 else _grids
     check_drawn(float(np.abs(variation.values[np.isfinite(variation.values)]).max(initial=0.0)))
-    title, footnote = heading(variation.problem), " · ".join(said_of(variation))
-    texts = [each.name for each in variation.watched]
-    texts += [change.about for change in variation.changes]
-    caption = figure.caption_of(title, footnote, (*texts, *variation.problem.keys))
+    said, changes = said_of(variation), [change.about for change in variation.changes]
+    names = [each.name for each in variation.watched]
+    of = f"{len(variation.points)} values of {' and '.join(map(on_a_line, changes))}"
+    told = f"{', '.join(names[:MOST_LINES])} at {of}", *said
+    texts = *names, *changes, *variation.problem.keys
+    caption = figure.caption_of(heading(variation.problem), " · ".join(said), texts, told)
     return figure.figure_of(mosaic_of(variation, palette), caption, palette, look.size)
 
 
@@ -262,17 +258,7 @@ def _grids(variation: Variation, palette: Palette) -> figure.Mosaic:
     panels = [_grid(variation, place, palette) for place in range(count)]
     starts = range(0, count, MOST_IN_A_ROW)
     rows = (reduce(figure.beside, panels[i : i + MOST_IN_A_ROW]) for i in starts)
-    mosaic = reduce(figure.below, rows)
-    left_out = len(variation.watched) - count
-    if not left_out:
-        return mosaic
-    first, *_ = mosaic.draws
-
-    def counted(axes: Axes, room: figure.Room) -> figure.LeftOut:
-        drawn = mosaic.draws[first](axes, room) or figure.LeftOut()
-        return drawn + figure.LeftOut({GRIDS_LEFT_OUT: left_out})
-
-    return replace(mosaic, draws={**mosaic.draws, first: counted})
+    return reduce(figure.below, rows)
 
 
 def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
@@ -282,9 +268,11 @@ def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
     scale = low, high + (low == high)
     rows, columns = values.shape
     cell = heatmap.natural_cell(cells, largest=heatmap.LARGEST_WITHOUT_VALUES)
+    unseen = 0 if place else max(0, len(variation.watched) - MOST_GRIDS)
 
     def panel(axes: Axes, room: figure.Room) -> figure.LeftOut:
-        return heatmap.draw_heatmap(axes, cells, scale, room=room, palette=palette)
+        left_out = heatmap.draw_heatmap(axes, cells, scale, room=room, palette=palette)
+        return left_out + figure.LeftOut({GRIDS_LEFT_OUT: unseen})
 
     tracks = figure.Track(cell[0] * columns, LEAST), figure.Track(cell[1] * rows, LEAST)
     grid = figure.panel_of(f"grid {place}", *tracks, panel)
@@ -307,3 +295,54 @@ def cells_of_grid(variation: Variation, place: int) -> heatmap.Cells:
 
 def _named(value: Value) -> str:
     return "∞" if isinstance(value, Infinity) else harmless(value_text(value))
+
+
+# counts that grow: lines on logarithmic axes, of numbers and of bytes
+
+
+def render_growth(growth: Growth, form: str, look: Look) -> Picture:
+    """Draw how counts grow, as a file of the given form."""
+    palette = palette_of(look)
+    curves = {name: values for name, values in growth.curves().items() if all(values)}
+    groups = [
+        {name: values for name, values in curves.items() if name.endswith("bytes") == is_of_bytes}
+        for is_of_bytes in (False, True)
+    ]
+    panels = [_growth_panel(growth, group, palette) for group in groups if group]
+    title = f"Counts at {len(growth.values)} values of {growth.size}"
+    told = [f"{name}: {values[0]:,} to {values[-1]:,}" for name, values in curves.items()]
+    caption = figure.caption_of(title, "", (), told)
+    drawn = figure.figure_of(reduce(figure.beside, panels), caption, palette, look.size)
+    return picture_of(drawn, form)
+
+
+def _growth_panel(
+    growth: Growth, group: Mapping[str, Sequence[int]], palette: Palette
+) -> figure.Mosaic:
+    margin = widest(group, NAME_SIZE) + LABEL_GAP
+    tracks = figure.Track(WIDTH_OF_SEVERAL + margin, LEAST + margin), figure.Track(HEIGHT, LEAST)
+    draw = partial(_growth_lines, growth=growth, group=group, margin=margin, palette=palette)
+    return figure.panel_of(next(iter(group)), *tracks, draw)
+
+
+def _growth_lines(
+    axes: Axes, room: figure.Room, growth: Growth, group: Mapping[str, Sequence[int]],
+    margin: float, palette: Palette,
+) -> None:  # fmt: skip
+    # counts may be larger than any integer of numpy
+    at, *lines = (np.array([*map(log10, each)]) for each in (growth.values, *group.values()))
+    values = np.stack(lines)
+    for line, look in zip(values, line_looks(palette), strict=False):
+        axes.plot(at, line, linewidth=1.6, marker="o", markersize=3, **look)
+    figure.furnish(axes, palette, harmless(growth.size))
+    axes.spines["bottom"].set_bounds(at[0], at[-1])
+    axes.set_xlim(at[0], at[0] + (at[-1] - at[0]) * room[0] / (room[0] - margin))
+    axes.set_ylim(values.min() - 0.2, values.max() + 0.2)
+    ticks = tens(float(at[0]), float(at[-1]))
+    ticks = ticks[:: len(ticks) // 8 + 1]
+    names = tuple(f"{tick:g}" for tick in ticks)
+    axes.set_xticks(np.log10(ticks), names, parse_math=False)
+    low, high = int(values.min()), int(values.max())
+    powers = range(low, high + 1, (high - low) // 8 + 1)
+    axes.set_yticks([*powers], [f"1e{power}" for power in powers])
+    name_ends(axes, Axis(at, None, (), True), [*group], values[:, -1], room, palette)

@@ -331,7 +331,6 @@ def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[heatmap.
 
 
 def _in_language(cells: heatmap.Cells, language: str) -> heatmap.Cells:
-    """Return cells with their titles and numbers in a language."""
     rows, columns = map(words_of(language), cells.titles)
     texts = tuple(tuple(map(catalogue(language).number, row)) for row in cells.texts)
     return replace(cells, texts=texts, titles=(rows, columns))

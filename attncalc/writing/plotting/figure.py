@@ -24,17 +24,9 @@ from matplotlib.transforms import Bbox
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import harmless
+from attncalc.writing.plotting import style
 from attncalc.writing.plotting.look import Size
 from attncalc.writing.plotting.placing import BOLD, wrapped
-from attncalc.writing.plotting.style import (
-    LIGHT,
-    SMALL_SIZE,
-    TEXT_SIZE,
-    TITLE_SIZE,
-    WEIGHT_SIZE,
-    Palette,
-    house_style,
-)
 
 DOTS_PER_INCH = 200
 NOTEBOOK_DOTS_PER_INCH = 100
@@ -100,11 +92,16 @@ class Mosaic:
 
 @dataclass(frozen=True)
 class Caption:
-    """The title and footnote of a figure, and all other texts, whose letters decide the fonts."""
+    """The texts of a figure.
+
+    title, footnote, texts: those that it shows, whose letters decide the fonts.
+    told: the sentences that describe it for screen readers.
+    """
 
     title: str = ""
     footnote: str = ""
     texts: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -112,9 +109,9 @@ class Caption:
         return self.title, *self.texts
 
 
-def caption_of(title: str, footnote: str, texts: Iterable[str]) -> Caption:
+def caption_of(title: str, footnote: str, texts: Iterable[str], told: Iterable[str]) -> Caption:
     """Return the texts of a figure without what could change how it is shown."""
-    return Caption(harmless(title), harmless(footnote), tuple(map(harmless, texts)))
+    return Caption(harmless(title), harmless(footnote), (*map(harmless, texts),), (*told,))
 
 
 def panel_of(name: str, width: Track, height: Track, draw: Draw) -> Mosaic:
@@ -189,7 +186,7 @@ class HouseFigure(Figure):
     notes: notes about it: omitted parts, and the reasons.
     """
 
-    def __init__(self, caption: Caption, palette: Palette) -> None:
+    def __init__(self, caption: Caption, palette: style.Palette) -> None:
         self.caption = caption
         self.notes: tuple[str, ...] = ()
         engine = SteadyLayout(w_pad=PADDING[0], h_pad=PADDING[1], wspace=0, hspace=0)
@@ -198,7 +195,7 @@ class HouseFigure(Figure):
 
     def draw(self, renderer: Any) -> None:
         """Draw in our style."""
-        with house_style(self.caption.letters):
+        with style.house_style(self.caption.letters):
             super().draw(renderer)
 
     def savefig(self, fname: Any, **settings: Any) -> None:
@@ -207,7 +204,7 @@ class HouseFigure(Figure):
         ours: dict[str, Any] = {"dpi": DOTS_PER_INCH, "facecolor": self.get_facecolor()}
         if form.lower() in FORMS:
             ours["metadata"] = {"Title": self.caption.title, **_METADATA[form.lower()]}
-        with house_style(self.caption.letters), self._laid_out():
+        with style.house_style(self.caption.letters), self._laid_out():
             super().savefig(fname, **ours | settings)
 
     def content(self, form: str, **settings: Any) -> bytes:
@@ -233,10 +230,10 @@ class HouseFigure(Figure):
 
 
 def figure_of(
-    mosaic: Mosaic, caption: Caption, palette: Palette = LIGHT, size: Size | None = None
+    mosaic: Mosaic, caption: Caption, palette: style.Palette = style.LIGHT, size: Size | None = None
 ) -> HouseFigure:
     """Draw a figure in which each panel has the size it needs, or the page the size asked for."""
-    with house_style(caption.letters):
+    with style.house_style(caption.letters):
         fit = partial(_fitted, mosaic, caption, palette)
         figure, needed = fit(size)
         if size is not None and (
@@ -246,11 +243,13 @@ def figure_of(
         return figure
 
 
-def furnish(axes: Axes, palette: Palette, *labels: str, size: float = TEXT_SIZE) -> None:
+def furnish(
+    axes: Axes, palette: style.Palette, *labels: str, size: float = style.TEXT_SIZE
+) -> None:
     """Set two sides, the colors of ticks, and labels across and up, of an axes with curves."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(palette.rule)
-    axes.tick_params(colors=palette.ink, labelsize=WEIGHT_SIZE, color=palette.rule)
+    axes.tick_params(colors=palette.ink, labelsize=style.WEIGHT_SIZE, color=palette.rule)
     for axis, text in zip((axes.xaxis, axes.yaxis), labels, strict=False):
         axis.set_label_text(text, size=size, color=palette.strong, parse_math=False)
 
@@ -272,7 +271,7 @@ def room_of(axes: Axes) -> Room:
 
 
 def _fitted(
-    mosaic: Mosaic, caption: Caption, palette: Palette, size: Size | None
+    mosaic: Mosaic, caption: Caption, palette: style.Palette, size: Size | None
 ) -> tuple[HouseFigure, Room]:
     """Draw a mosaic, and return the size of the page it needs; again if that differs.
 
@@ -319,7 +318,7 @@ def _times(tracks: Sequence[Track], share: float) -> list[float]:
     ]
 
 
-def _drawn(mosaic: Mosaic, rooms: Rooms, caption: Caption, palette: Palette) -> HouseFigure:
+def _drawn(mosaic: Mosaic, rooms: Rooms, caption: Caption, palette: style.Palette) -> HouseFigure:
     widths, heights = rooms
     figure = HouseFigure(caption, palette)
     panels = figure.subplot_mosaic(
@@ -338,14 +337,14 @@ def _drawn(mosaic: Mosaic, rooms: Rooms, caption: Caption, palette: Palette) -> 
     return figure
 
 
-def _write(figure: HouseFigure, caption: Caption, palette: Palette, width: float) -> float:
+def _write(figure: HouseFigure, caption: Caption, palette: style.Palette, width: float) -> float:
     """Write title and footnote in lines for a page of this width; return their inches."""
     room = width - 2 * PADDING[0]
-    title = wrapped(caption.title, TITLE_SIZE * BOLD, room, most_lines=TITLE_LINES)
-    look: dict[str, Any] = {"size": TITLE_SIZE, "weight": "bold", "color": palette.strong}
+    title = wrapped(caption.title, style.TITLE_SIZE * BOLD, room, most_lines=TITLE_LINES)
+    look: dict[str, Any] = {"size": style.TITLE_SIZE, "weight": "bold", "color": palette.strong}
     above = figure.suptitle(title, parse_math=False, gid="title", **look)
-    footnote = wrapped(caption.footnote, SMALL_SIZE, room)
-    look = {"size": SMALL_SIZE, "color": palette.small_print}
+    footnote = wrapped(caption.footnote, style.SMALL_SIZE, room)
+    look = {"size": style.SMALL_SIZE, "color": palette.small_print}
     under = figure.supxlabel(footnote, parse_math=False, gid="conventions", **look)
     heights = [text.get_window_extent().height / figure.dpi for text in (above, under)]
     return sum(height + 2 * PADDING[1] for height in heights)

@@ -27,17 +27,12 @@ LONGEST, DECIMALS = 12, 2
 """Letters of a token, and decimals of numbers in cells."""
 
 
-def told(found: Found) -> tuple[str, ...]:
-    """Return a description of the picture."""
-    return found.walk.remarks
-
-
 def draw(found: Found, look: Look) -> figure.HouseFigure:
     """Draw all layers."""
     palette, walk = palette_of(look), found.walk
     made = _heads(found, palette) if isinstance(found, Walk) else _cells(found, palette)
     texts = (*walk.words, *getattr(found, "names", {}).values())
-    caption = figure.caption_of(walk.title, made[1], texts)
+    caption = figure.caption_of(walk.title, made[1], texts, walk.remarks)
     return figure.figure_of(made[0], caption, palette, look.size)
 
 

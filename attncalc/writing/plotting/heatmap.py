@@ -21,6 +21,7 @@ from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Step
 from attncalc.solving.solution import Head, Solution
+from attncalc.writing.plotting import style
 from attncalc.writing.plotting.figure import NEAR, LeftOut, Mosaic, Room, room_of, with_column
 from attncalc.writing.plotting.placing import (
     POINTS,
@@ -30,17 +31,6 @@ from attncalc.writing.plotting.placing import (
     row_text_size,
     widest,
     wrapped,
-)
-from attncalc.writing.plotting.style import (
-    BLACK,
-    GRADIENTS,
-    LIGHT,
-    NAME_SIZE,
-    TEXT_SIZE,
-    WEIGHTS,
-    WHITE,
-    Palette,
-    dark_enough_for_white,
 )
 
 VALUE_SIZE, TICK_SIZE = 9.0, 8.5
@@ -90,7 +80,7 @@ class Cells:
     names: tuple[tuple[str, ...], tuple[str, ...]]
     titles: tuple[str, str] = ("", "")
     unwritten: int = 0
-    colours: str = WEIGHTS
+    colours: str = style.WEIGHTS
     hidden: Matrix | None = None
 
     @property
@@ -145,7 +135,7 @@ def gradient_cells(solution: Solution, step: Step, head: int, values: bool, most
     rows = range(len(own)) if values and not too_many else ()
     texts = tuple(tuple(solution.shown_row(step.name, place, row)) for row in rows)
     unwritten = own.size if values and too_many else 0
-    return Cells(own, texts, names, ("", ""), unwritten, GRADIENTS)
+    return Cells(own, texts, names, ("", ""), unwritten, style.GRADIENTS)
 
 
 def natural_cell(cells: Cells, side: float = 0.0, largest: float = LARGEST) -> Room:
@@ -166,7 +156,7 @@ def draw_heatmap(
     scale: Scale,
     *,
     room: Room | None = None,
-    palette: Palette = LIGHT,
+    palette: style.Palette = style.LIGHT,
     proportion: float | None = None,
 ) -> LeftOut:
     """Draw values as colored cells on any axes of matplotlib, the first row on top.
@@ -189,7 +179,7 @@ def draw_heatmap(
     size = _value_size(cells, _cell(cells, room or room_of(axes), proportion))
     if size:
         # whichever reads better
-        white = dark_enough_for_white(colormaps[cells.colours](norm(cells.values)))
+        white = style.dark_enough_for_white(colormaps[cells.colours](norm(cells.values)))
         write_in_cells(axes, cells.texts, white, size, "value")
     unwritten = cells.unwritten + (0 if size else sum(map(len, cells.texts)))
     return LeftOut({NOT_WRITTEN: unwritten, **_on_dots(cells.values)})
@@ -200,8 +190,8 @@ def with_bar(
     name: str,
     scale: Scale,
     label: str,
-    palette: Palette,
-    colours: str = WEIGHTS,
+    palette: style.Palette,
+    colours: str = style.WEIGHTS,
     alpha: float | None = None,
     number: Callable[[str], str] = str,
 ) -> Mosaic:
@@ -220,7 +210,7 @@ def with_bar(
         bar = figure.colorbar(shades, cax=axes, alpha=alpha, ticks=ticks, format=form)
         bar.outline.set_visible(False)
         bar.ax.tick_params(color=palette.ink, labelcolor=palette.ink, labelsize=TICK_SIZE)
-        bar.set_label(label, size=NAME_SIZE, color=palette.strong)
+        bar.set_label(label, size=style.NAME_SIZE, color=palette.strong)
 
     return with_column(mosaic, name, BAR_WIDTH, draw)
 
@@ -231,14 +221,14 @@ def write_in_cells(
     """Write each text in white or black on its cell."""
     look: dict[str, Any] = {"ha": "center", "va": "center_baseline", "size": size, "zorder": 3}
     for (row, column), is_white in np.ndenumerate(white):
-        ink = WHITE if is_white else BLACK
+        ink = style.WHITE if is_white else style.BLACK
         text = axes.text(column, row, texts[row][column], color=ink, **look)
         text.set(gid=gid, in_layout=False)
 
 
 def _width_for(names: Sequence[str]) -> float:
     """Return the width of a cell below the names of few columns, if they are short."""
-    width = widest(names, NAME_SIZE) + 0.06 if len(names) <= FEW_NAMES else 0.0
+    width = widest(names, style.NAME_SIZE) + 0.06 if len(names) <= FEW_NAMES else 0.0
     return width if width <= WIDEST_NAME else 0.0
 
 
@@ -280,7 +270,7 @@ def _in_dots(values: Matrix) -> Matrix:
     return values
 
 
-def _draw_cells(axes: Axes, cells: Cells, norm: Normalize, palette: Palette) -> None:
+def _draw_cells(axes: Axes, cells: Cells, norm: Normalize, palette: style.Palette) -> None:
     values = cells.values
     rows, columns = np.shape(values)
     look: dict[str, Any] = {"cmap": cells.colours, "norm": norm, "zorder": 1}
@@ -293,7 +283,7 @@ def _draw_cells(axes: Axes, cells: Cells, norm: Normalize, palette: Palette) -> 
     axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
 
 
-def _hatch(axes: Axes, cells: Cells, palette: Palette) -> None:
+def _hatch(axes: Axes, cells: Cells, palette: style.Palette) -> None:
     """Draw stripes over the cells that a mask forbids."""
     if cells.hidden is None:
         return
@@ -315,22 +305,22 @@ def _hatch(axes: Axes, cells: Cells, palette: Palette) -> None:
     axes.imshow(ink, aspect=axes.get_aspect(), extent=sides, zorder=2)
 
 
-def _write_names(axes: Axes, cells: Cells, cell: Room, palette: Palette) -> None:
+def _write_names(axes: Axes, cells: Cells, cell: Room, palette: style.Palette) -> None:
     """Write the names and the titles of rows and columns; wide names of columns are upright."""
     width, height = cell
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, pad=NAME_GAP * POINTS, labeltop=True, labelbottom=False)
     axes.xaxis.set_label_position("top")
-    title: dict[str, Any] = {"size": TEXT_SIZE, "color": palette.strong}
+    title: dict[str, Any] = {"size": style.TEXT_SIZE, "color": palette.strong}
     axes.set_ylabel(cells.titles[0], labelpad=TITLE_GAP, **title)
-    column_title = wrapped(cells.titles[1], TEXT_SIZE, width * len(cells.names[1]))
+    column_title = wrapped(cells.titles[1], style.TEXT_SIZE, width * len(cells.names[1]))
     axes.set_xlabel(column_title, labelpad=TITLE_GAP, **title)
     look: dict[str, Any] = {"color": palette.ink, "parse_math": False}
     for axis, names, side in zip(
         (axes.yaxis, axes.xaxis), cells.names, (height, width), strict=True
     ):
         step = name_step(side)
-        size = row_text_size(NAME_SIZE, side * step)
+        size = row_text_size(style.NAME_SIZE, side * step)
         axis.set_ticks(np.arange(0, len(names), step), names[::step], size=size, **look)
     if widest(cells.names[1][:: name_step(width)], size) > width * name_step(width):
         axes.tick_params(axis="x", rotation=90)

@@ -19,18 +19,8 @@ from numpy.typing import NDArray
 from attncalc.base.rounding import fixed
 from attncalc.problem.attention.attention import Attention
 from attncalc.solving.solution import Head
+from attncalc.writing.plotting import placing
 from attncalc.writing.plotting.figure import LeftOut, Mosaic, Room, room_of, with_row
-from attncalc.writing.plotting.placing import (
-    POINTS,
-    SMALLEST_TEXT,
-    Point,
-    Segment,
-    drawn_names,
-    name_step,
-    place,
-    row_text_size,
-    text_width,
-)
 from attncalc.writing.plotting.style import LIGHT, TEXT_SIZE, WEIGHT_SIZE, Palette, shades
 
 MOST_TEXTS = 3
@@ -189,7 +179,7 @@ def columns_of(attention: Attention, say: Callable[[str], str] = str) -> Columns
     """Return the columns of an attention's map, with headings in a language."""
     is_alone = attention.kind == "self" or attention.start
     inputs = say("Inputs") if is_alone else f"{say('Inputs')} ({attention.key_source})"
-    names = drawn_names(attention.keys), drawn_names(attention.queries)
+    names = placing.drawn_names(attention.keys), placing.drawn_names(attention.queries)
     return Columns(*names, (inputs, say("Outputs")))
 
 
@@ -205,7 +195,7 @@ def natural_room(columns: Columns, chosen: Sequence[DrawnLines] = ()) -> Room:
     for lines in chosen:
         for _ in range(WIDENINGS):
             # where none is written, no width helps
-            are_small = _weight_size(columns, (width, height)) < SMALLEST_TEXT
+            are_small = _weight_size(columns, (width, height)) < placing.SMALLEST_TEXT
             if are_small or None not in _spots(columns, lines, (width, height)).values():
                 break
             width *= 1.25
@@ -214,7 +204,8 @@ def natural_room(columns: Columns, chosen: Sequence[DrawnLines] = ()) -> Room:
 
 def least_width(columns: Columns) -> float:
     """Return the inches between the columns at which their headings do not overlap."""
-    return sum(text_width(heading, TEXT_SIZE * 1.15) for heading in columns.headings) / 2 + 0.1
+    widths = (placing.text_width(each, TEXT_SIZE * 1.15) for each in columns.headings)
+    return sum(widths) / 2 + 0.1
 
 
 def draw_map(
@@ -250,7 +241,7 @@ def draw_columns(
     axes.set(xlim=(0, 1), ylim=(columns.rows - 0.5, -0.5))
     axes.spines[["top", "bottom"]].set_visible(False)
     axes.spines[["left", "right"]].set(color=palette.rule, linewidth=1.0)
-    axes.tick_params(length=0, labeltop=True, labelbottom=False, pad=NAME_GAP / 2 * POINTS)
+    axes.tick_params(length=0, labeltop=True, labelbottom=False, pad=NAME_GAP / 2 * placing.POINTS)
     heading: dict[str, Any] = {"size": TEXT_SIZE, "weight": "bold", "color": palette.strong}
     axes.set_xticks([0, 1], columns.headings, **heading)
     other_side = axes.secondary_yaxis("right")
@@ -259,10 +250,10 @@ def draw_columns(
         (axes, 0, columns.inputs, "inputs"),
         (other_side, 1, columns.outputs, "outputs"),
     ):
-        step, rows = name_step(pitch), columns.heights(names)
-        side.tick_params(axis="y", length=0, pad=NAME_GAP * POINTS)
+        step, rows = placing.name_step(pitch), columns.heights(names)
+        side.tick_params(axis="y", length=0, pad=NAME_GAP * placing.POINTS)
         look: dict[str, Any] = {"color": palette.ink, "parse_math": False}
-        size = row_text_size(TEXT_SIZE, pitch * step)
+        size = placing.row_text_size(TEXT_SIZE, pitch * step)
         side.set_yticks(rows[::step], names[::step], size=size, **look)
         dots: dict[str, Any] = {"markersize": min(7.0, pitch * 20), "zorder": 5, "gid": gid}
         axes.plot(np.full(len(names), x), rows, "o", color=palette.ink, clip_on=False, **dots)
@@ -351,7 +342,7 @@ def _write_weights(
 
 
 def _weight_size(columns: Columns, room: Room) -> float:
-    return row_text_size(WEIGHT_SIZE, room[1] / columns.rows)
+    return placing.row_text_size(WEIGHT_SIZE, room[1] / columns.rows)
 
 
 def _ends(columns: Columns, lines: DrawnLines) -> NDArray[np.float64]:
@@ -362,19 +353,19 @@ def _ends(columns: Columns, lines: DrawnLines) -> NDArray[np.float64]:
     return np.stack([np.stack([x[0], starts], axis=1), np.stack([x[1], stops], axis=1)], axis=1)
 
 
-def _spots(columns: Columns, lines: DrawnLines, room: Room) -> dict[int, Point | None]:
+def _spots(columns: Columns, lines: DrawnLines, room: Room) -> dict[int, placing.Point | None]:
     """Return where each weight is written, in inches, by line; None without space."""
     labelled = list(compress(range(len(lines.texts)), lines.texts))
     size = _weight_size(columns, room)
-    if size < SMALLEST_TEXT or not labelled:
+    if size < placing.SMALLEST_TEXT or not labelled:
         return dict.fromkeys(labelled)
-    widths = {text: text_width(text, size) for text in {lines.texts[i] for i in labelled}}
-    ends = _ends(columns, lines)
+    widths = {text: placing.text_width(text, size) for text in {lines.texts[i] for i in labelled}}
+    ends, high = _ends(columns, lines), size * 1.25 / placing.POINTS
     ends[..., 1] = columns.rows - 0.5 - ends[..., 1]
     ends *= room[0], room[1] / columns.rows
     segments = [
-        Segment(tuple(start), tuple(stop), widths.get(text, 0.0), size * 1.25 / POINTS)
+        placing.Segment(tuple(start), tuple(stop), widths.get(text, 0.0), high)
         for (start, stop), text in zip(ends.tolist(), lines.texts, strict=True)
     ]
-    spots = place([segments[i] for i in labelled], segments)
+    spots = placing.place([segments[i] for i in labelled], segments)
     return dict(zip(labelled, spots, strict=True))

@@ -257,7 +257,6 @@ def _say_of_itself(axes: Axes, attended: PatchWeights, palette: Palette) -> None
 
 
 def _patch(problem: Problem, room: Room) -> Room:
-    """Return the inches of a patch."""
     cut, (p, q) = cut_of(problem), patch_of(problem)
     a_pixel = min(room[0] / (cut.across * q), room[1] / (cut.down * p))
     return a_pixel * q, a_pixel * p

@@ -186,16 +186,17 @@ def _picture(
     return picture_of(figure, form, tuple(map(say, (kind, *conventions(problem), *told))))
 
 
-def picture_of(figure: HouseFigure, form: str, told: Sequence[str]) -> Picture:
+def picture_of(figure: HouseFigure, form: str, told: Sequence[str] = ()) -> Picture:
     """Return the bytes of any figure, and its notes.
 
     form: "png", "svg" or "pdf".
-    told: the sentences that describe it for screen readers.
+    told: the sentences that describe it for screen readers; by default those of its caption.
     """
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages on font caches
     content = figure.content(form)
     if form == "svg":
-        content = _described(content.decode(), figure.caption.title, told)
+        said = told or figure.caption.told
+        content = _described(content.decode(), figure.caption.title, said)
     missing = undrawable(figure.caption.letters)
     boxes = [f"no font here can draw {missing}: the picture shows boxes instead"]
     return Picture(content, (*(boxes if missing else ()), *figure.notes))

@@ -35,7 +35,9 @@ MOST_NAMED = 12
 """Values that are all named; of more, only those are that the segment joins."""
 NAMES_LEFT_OUT = "in the picture {} values have no name: it names those that a segment joins"
 
-Limits = tuple[float, float]
+Plane = tuple[tuple[float, float], tuple[float, float]]
+"""How far it reaches across, and up."""
+Room = figure.Room
 
 
 class _Shared(NamedTuple):
@@ -44,19 +46,7 @@ class _Shared(NamedTuple):
     name: str
     edges: Matrix
     tallest: float
-    cloud: tuple[Limits, Limits] | None
-
-
-def told(simulations: Sequence[Simulation]) -> tuple[str, ...]:
-    """Return a description of the picture."""
-    means = (
-        f"{which and f'{which} draws: '}{each.name}: mean {significant(each.mean, 4)}, "
-        f"std {significant(each.std, 4)}"
-        for simulation in simulations
-        for which, draws in simulation.parts.items()
-        for each in draws.statistics[:1]
-    )
-    return (*said_of(simulations), *means, *_ratios(simulations))
+    cloud: Plane | None
 
 
 def draw(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
@@ -65,10 +55,18 @@ def draw(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
     shared = _shared(simulations)
     several = len(simulations) > 1
     columns = [_column(*each, shared, palette, several) for each in enumerate(simulations)]
-    footnote = " · ".join((*said_of(simulations), *_ratios(simulations)))
+    said, ratios = said_of(simulations), list(_ratios(simulations))
+    means = (
+        f"{which and f'{which} draws: '}{each.name}: mean {significant(each.mean, 4)}, "
+        f"std {significant(each.std, 4)}"
+        for simulation in simulations
+        for which, draws in simulation.parts.items()
+        for each in draws.statistics[:1]
+    )
+    footnote, told = " · ".join((*said, *ratios)), (*said, *means, *ratios)
     problems = [each.problem for each in simulations]
     names = (name for each in problems for name in (heading(each), *each.keys, *each.queries))
-    caption = figure.caption_of(_title(simulations), footnote, names)
+    caption = figure.caption_of(_title(simulations), footnote, names, told)
     return figure.figure_of(reduce(figure.beside, columns), caption, palette, look.size)
 
 
@@ -123,7 +121,7 @@ def _shared(simulations: Sequence[Simulation]) -> _Shared:
     return _Shared(name, edges, tallest, _cloud_limits(simulations))
 
 
-def _cloud_limits(simulations: Sequence[Simulation]) -> tuple[Limits, Limits] | None:
+def _cloud_limits(simulations: Sequence[Simulation]) -> Plane | None:
     """Return how far clouds reach, with the values; None where outputs are in no plane."""
     if any(each.outputs.shape[-1] != 2 for each in simulations):
         return None
@@ -132,7 +130,7 @@ def _cloud_limits(simulations: Sequence[Simulation]) -> tuple[Limits, Limits] | 
     return _around(points)
 
 
-def _around(points: Sequence[Matrix]) -> tuple[Limits, Limits]:
+def _around(points: Sequence[Matrix]) -> Plane:
     all_points = np.concatenate(points)
     check_drawn(float(np.abs(all_points).max()))
     low, high = all_points.min(axis=0), all_points.max(axis=0)
@@ -185,12 +183,7 @@ def _moving(simulation: Simulation) -> list[int]:
 
 
 def _histogram(
-    simulation: Simulation,
-    shared: _Shared,
-    title: str,
-    palette: Palette,
-    axes: Axes,
-    room: figure.Room,
+    simulation: Simulation, shared: _Shared, title: str, palette: Palette, axes: Axes, room: Room
 ) -> None:
     """Draw the share of the draws between each two ends, and the mean."""
     values = _values(simulation, shared.name)
@@ -231,12 +224,7 @@ def _rows_in_a_plane(simulation: Simulation) -> dict[str, list[int]]:
 
 
 def _row_cloud(
-    simulation: Simulation,
-    name: str,
-    places: list[int],
-    palette: Palette,
-    axes: Axes,
-    room: figure.Room,
+    simulation: Simulation, name: str, places: list[int], palette: Palette, axes: Axes, room: Room
 ) -> None:
     """Draw a given row in all draws, and its given value as a line from the origin."""
     given = of_solution(solve(simulation.problem), exactly=False)
@@ -249,9 +237,7 @@ def _row_cloud(
     _label(axes, f"{name}, first number (as given: the dot)", "second number", palette)
 
 
-def _scatter(
-    axes: Axes, points: list[Matrix], limits: tuple[Limits, Limits], palette: Palette
-) -> None:
+def _scatter(axes: Axes, points: list[Matrix], limits: Plane, palette: Palette) -> None:
     """Draw the points of draws as dots; those of all draws, below, as rings."""
     solid, _, others = palette.ranks
     axes.set_aspect("equal", adjustable="datalim")
@@ -263,12 +249,7 @@ def _scatter(
 
 
 def _cloud(
-    simulation: Simulation,
-    output: int,
-    limits: tuple[Limits, Limits],
-    palette: Palette,
-    axes: Axes,
-    room: figure.Room,
+    simulation: Simulation, output: int, limits: Plane, palette: Palette, axes: Axes, room: Room
 ) -> figure.LeftOut | None:
     """Draw an output in all draws, the values as named points, and a segment between two."""
     dashed, values = palette.ranks[1], values_of(simulation)

@@ -21,12 +21,9 @@ ROW, GAP, LEAST = 0.42, 0.55, 1.0
 """Inches of a row, between two columns, and of the least side."""
 STEPS_LEFT_OUT = f"{{}} steps are missing in the picture: it shows the first {MOST_STEPS}"
 ROWS_LEFT_OUT = f"{{}} candidates are missing in the picture: it shows {MOST_ROWS} of each step"
+Columns = list[dict[int, float]]
+"""For each step, the row of each drawn candidate, by its place."""
 LINES = "thick line: the result; solid: kept; dotted: dropped"
-
-
-def told(made: Generation) -> tuple[str, ...]:
-    """Return a description of the picture."""
-    return (*said_of(made), made.text)
 
 
 def draw(made: Generation, look: Look) -> figure.HouseFigure:
@@ -35,15 +32,13 @@ def draw(made: Generation, look: Look) -> figure.HouseFigure:
     names = [_short(name) for name in made.names.values()]
     wide = widest((*names, "-00.0000"), NAME_SIZE) + GAP
     width, height = wide * (len(columns) + 1), ROW * max(3, *map(len, columns))
-    rows = sum(max(0, len(each.candidates) - MOST_ROWS) for each in made.steps)
-    steps = len(made.steps) - len(columns)
-    left_out = figure.LeftOut({STEPS_LEFT_OUT: steps, ROWS_LEFT_OUT: rows})
     palette = palette_of(look)
-    panel = partial(_draw, made, columns, palette, GAP / wide, left_out)
+    panel = partial(_draw, made, columns, palette, GAP / wide)
     tracks = figure.Track(width, LEAST), figure.Track(height, LEAST)
     measure = "sum of ln p" if made.settings.beams > 1 else "p"
-    footnote = " · ".join((f"below each token: {measure}", LINES, *said_of(made)))
-    caption = figure.caption_of(made.source.title, footnote, names)
+    said = said_of(made)
+    footnote = " · ".join((f"below each token: {measure}", LINES, *said))
+    caption = figure.caption_of(made.source.title, footnote, names, (*said, made.text))
     return figure.figure_of(figure.panel_of("tree", *tracks, panel), caption, palette, look.size)
 
 
@@ -52,7 +47,7 @@ def _short(name: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _columns(made: Generation) -> list[dict[int, float]]:
+def _columns(made: Generation) -> Columns:
     """Return the heights of drawn candidates for each step, in the order of their parents."""
     columns: list[dict[int, float]] = []
     above = {-1: 0.0}
@@ -70,13 +65,7 @@ def _rank(each: Candidate) -> tuple[bool, bool, float]:
 
 
 def _draw(
-    made: Generation,
-    columns: list[dict[int, float]],
-    palette: Palette,
-    gap: float,
-    left_out: figure.LeftOut,
-    axes: Axes,
-    room: figure.Room,
+    made: Generation, columns: Columns, palette: Palette, gap: float, axes: Axes, room: figure.Room
 ) -> figure.LeftOut:
     axes.set_axis_off()
     axes.set_xlim(-0.5, len(columns) + 0.5)
@@ -97,7 +86,9 @@ def _draw(
             axes.plot(ends, [before[each.parent], y], **look)
             _write(axes, made, each, (number, y), palette)
         before = column
-    return left_out
+    rows = sum(max(0, len(each.candidates) - MOST_ROWS) for each in made.steps)
+    steps = len(made.steps) - len(columns)
+    return figure.LeftOut({STEPS_LEFT_OUT: steps, ROWS_LEFT_OUT: rows})
 
 
 def _write(

@@ -10,17 +10,7 @@ from attncalc.grading.credit import shares_of
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Field, Part, Table
-from attncalc.writing.reports.many import (
-    COLUMNS,
-    Fact,
-    Marked,
-    Shown,
-    csv_line,
-    fact,
-    row_of,
-    summary_of,
-    told,
-)
+from attncalc.writing.reports import many
 from attncalc.writing.verdict import Said
 
 OF_A_CLASS = ("student", "id", "email", "folder", "problem", "answer", "paired by", "late")
@@ -45,19 +35,19 @@ class Outcome(NamedTuple):
     fact: Sequence[Any] | None
 
     @property
-    def marked(self) -> Fact | None:
+    def marked(self) -> many.Fact | None:
         """Its facts for the summary."""
-        return None if self.fact is None else Fact(*self.fact)
+        return None if self.fact is None else many.Fact(*self.fact)
 
 
-def outcome(answer: Marked, how: str, possible: Fraction) -> Outcome:
+def outcome(answer: many.Marked, how: str, possible: Fraction) -> Outcome:
     """Return the result of an answer, or of a missing one."""
-    marking, cells = answer.marking, list(row_of(answer, Shown(fractions=True).in_cell))
+    marking, cells = answer.marking, list(many.row_of(answer, many.Shown(fractions=True).in_cell))
     cells[POSSIBLE] = cells[POSSIBLE] or str(possible)
     if marking is None:
         return Outcome(answer.place, how, cells, {}, None)
     shares = {name: str(share) for name, share in shares_of(marking).items()}
-    return Outcome(answer.place, how, cells, shares, fact(marking))
+    return Outcome(answer.place, how, cells, shares, many.fact(marking))
 
 
 class ClassRow(NamedTuple):
@@ -88,7 +78,7 @@ def as_csv(
     said: returns points as text.
     """
     columns = (*steps, LINES)
-    yield csv_line([*OF_A_CLASS, *COLUMNS[1:], *columns])
+    yield many.csv_line([*OF_A_CLASS, *many.COLUMNS[1:], *columns])
     for entry in entries:
         cells, made = _cells(entry.outcome, said), entry.outcome
         shares = (
@@ -96,10 +86,10 @@ def as_csv(
         )
         late = "late" if entry.is_late else ""
         which = (*entry.student, entry.problem, made.place, made.how, late)
-        yield csv_line([*which, *cells[1:], *shares])
+        yield many.csv_line([*which, *cells[1:], *shares])
     for place, why, what in strays:
-        before, after = [""] * (len(COLUMNS) - 2), [""] * len(columns)
-        yield csv_line(["", "", "", "", "", place, what, "", *before, why, *after])
+        before, after = [""] * (len(many.COLUMNS) - 2), [""] * len(columns)
+        yield many.csv_line(["", "", "", "", "", place, what, "", *before, why, *after])
 
 
 def _cells(made: Outcome, said: Said) -> tuple[str, ...]:
@@ -130,9 +120,9 @@ def class_document(
         who = folder if name == folder else name
         cells = (f"{who}, {problem}" if several else who, *_cells(made, said)[1:])
         rows.append(tuple(map(on_a_line, cells)))
-    table = Table("Class", ("student", *COLUMNS[1:]), tuple(rows), tuple(map(told, rows)))
+    table = Table("Class", ("student", *many.COLUMNS[1:]), tuple(rows), tuple(map(many.told, rows)))
     facts = [fact for each in handed if (fact := each.outcome.marked) is not None]
-    texts = [*summary_of(facts, len(handed)), *_listed(entries, several)]
+    texts = [*many.summary_of(facts, len(handed)), *_listed(entries, several)]
     texts += [f"{what}: {place}: {why}" for place, why, what in strays]
     return Document("", (table, Bullets(tuple(map(on_a_line, texts)))), language=language)
 

@@ -13,6 +13,7 @@ UNNAMED = "no known cause"
 MOST_SHOWN = 20
 """Failures that the table shows; JSON and JUnit have all."""
 STATUSES = ("passed", "failed", "not tested")
+KEYS = [status.replace(" ", "_") for status in STATUSES]
 
 
 def conform_document(report: Report, *, full: bool = False) -> Document:
@@ -53,10 +54,13 @@ def _notes(report: Report) -> Iterator[str]:
         yield f"not tested: {', '.join(dict.fromkeys(features))}: {on_a_line(why)}"
 
 
+def _counts(results: tuple[Result, ...]) -> list[int]:
+    return [sum(each.status == status for each in results) for status in STATUSES]
+
+
 def _feature_row(feature: str, results: tuple[Result, ...]) -> tuple[str, ...]:
-    counts = [sum(each.status == status for each in results) for status in STATUSES]
     tested = [each.units for each in results if each.status != "not tested"]
-    return (feature, *map(str, counts), f"{max(tested):.3g}" if tested else "")
+    return (feature, *map(str, _counts(results)), f"{max(tested):.3g}" if tested else "")
 
 
 def _in_words(row: tuple[str, ...]) -> tuple[str, ...]:
@@ -89,15 +93,10 @@ def conform_as_json(report: Report) -> str:
     values = {
         "kernel": report.kernel,
         "suite": report.version,
-        "passed": len(report.of("passed")),
-        "failed": len(report.of("failed")),
-        "not_tested": len(report.of("not tested")),
+        **dict(zip(KEYS, _counts(report.results), strict=True)),
         "causes": [{"code": c.code, "says": c.says, "explains": n} for c, n in report.causes],
         "features": {
-            name: {
-                status.replace(" ", "_"): sum(each.status == status for each in results)
-                for status in STATUSES
-            }
+            name: dict(zip(KEYS, _counts(results), strict=True))
             for name, results in report.by_feature.items()
         },
         "failures": [_failure_values(e, e.failure) for e in report.of("failed") if e.failure],
@@ -110,21 +109,18 @@ def conform_as_json(report: Report) -> str:
 
 
 def _failure_values(result: Result, failure: Failure) -> dict[str, object]:
-    batch, heads, queries, keys, width = failure.smallest.size
+    case, sides = result.case, ("batch", "heads", "queries", "keys", "width")
+    values = {"feature": case.feature, "case": case.name, "dtype": case.dtype, "why": failure.why}
     return {
-        "feature": result.case.feature,
-        "case": result.case.name,
-        "dtype": result.case.dtype,
-        "why": failure.why,
-        "smallest": {
-            "batch": batch, "heads": heads, "queries": queries, "keys": keys, "width": width
-        },
+        **values,
+        "smallest": dict(zip(sides, failure.smallest.size, strict=True)),
         "entry": failure.entry or None,
-        "got": str(failure.got) if failure.entry else None,
-        "right": str(failure.right) if failure.entry else None,
-        "bound": str(failure.bound) if failure.entry else None,
+        **{
+            name: str(getattr(failure, name)) if failure.entry else None
+            for name in ("got", "right", "bound")
+        },
         "causes": [{"code": each.code, "says": each.says} for each in failure.causes],
-    }  # fmt: skip
+    }
 
 
 def conform_as_junit(report: Report) -> str:

@@ -17,6 +17,10 @@ from attncalc.writing.verdict import Said, entry_named
 
 WHERE, RULE, LINE = 1, 2, 3
 """The levels of hints."""
+ON_THE_MAP = (
+    "The solid line leads to the input of the largest weight, the dashed to the second.",
+    "Compare the weights in the row of this output.",
+)
 NOT_RIGHT = (Status.WRONG, Status.UNREADABLE, Status.PRECISION, Status.BLANK)
 
 
@@ -50,7 +54,7 @@ def _hint(marking: Marking, level: int, said: Said) -> Iterator[str]:
         return
     yield f"Look at {target.where}."
     if target.name == LINES:
-        yield from _on_the_map(level)
+        yield from ON_THE_MAP[: level - WHERE]
     else:
         yield from _on_a_step(marking, target, level)
     yield from _cost(marking, target.name, level, said)
@@ -70,13 +74,6 @@ def _target(marking: Marking) -> _Target | None:
         number = next(line.right.output for line in marking.lines if line.share < 1) + 1
         return _Target(LINES, None, f"output {number} of the map")
     return None
-
-
-def _on_the_map(level: int) -> Iterator[str]:
-    if level >= RULE:
-        yield "The solid line leads to the input of the largest weight, the dashed to the second."
-    if level >= LINE:
-        yield "Compare the weights in the row of this output."
 
 
 def _on_a_step(marking: Marking, target: _Target, level: int) -> Iterator[str]:

@@ -23,9 +23,8 @@ def lessons_document(read: Sequence[Read], language: str = ENGLISH) -> Document:
 
 def _parts(read: Read, language: str) -> Iterator[Part]:
     say = catalogue(language).say
-    read = read._replace(
-        findings=tuple(each._replace(where=say(each.where)) for each in read.findings)
-    )
+    told = tuple(each._replace(where=say(each.where)) for each in read.findings)
+    read = read._replace(findings=told)
     yield Facts((on_a_line(read.place), _verdict(read)))
     if read.of("wrong"):
         rows = tuple(_row(each) for each in read.of("wrong"))

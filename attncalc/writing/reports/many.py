@@ -10,23 +10,14 @@ from typing import Any, NamedTuple
 
 from attncalc.base.text import amount, as_key, for_any_system, harmless_cell, in_json, on_a_line
 from attncalc.grading.credit import score, shares_of
-from attncalc.grading.flags import flags
-from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.marks import Marking, StepMarks, flags
 from attncalc.grading.rules import Status
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
+from attncalc.writing import verdict
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.problem_file import as_lines
-from attncalc.writing.reports.json_text import as_values
-from attncalc.writing.reports.marking import marking_document, percent
-from attncalc.writing.verdict import (
-    Said,
-    entry_named,
-    expected_text,
-    found_text,
-    points_text,
-    unread_in_words,
-)
+from attncalc.writing.reports.marking import as_values, marking_document, percent
 
 COLUMNS = (
     *("answer", "earned", "possible", "percent", "provisional", "first wrong", "causes", "flags"),
@@ -72,7 +63,8 @@ class Shown(NamedTuple):
     def _text(self, points: Fraction, decimals: int, least: int) -> str:
         if self.fractions:
             return str(points)
-        return points_text(points, decimals if self.decimals is None else self.decimals, least)
+        asked = decimals if self.decimals is None else self.decimals
+        return verdict.points_text(points, asked, least)
 
 
 AS_FITS = Shown()
@@ -171,17 +163,11 @@ class Fact(NamedTuple):
 def fact(marking: Marking) -> Fact:
     """Return the facts of a marking for the summary."""
     wrong, (earned, possible) = marking.first_wrong, score(marking)
-    return Fact(
-        marking.is_done,
-        marking.is_provisional,
-        str(earned / possible) if possible else "",
-        "" if wrong is None else wrong.marks.step.name,
-        [
-            (each.step.name, each.cause.says, _sample(marking, each))
-            for each in marking.judged
-            if each.cause is not None
-        ],
-    )
+    share = str(earned / possible) if possible else ""
+    first = "" if wrong is None else wrong.marks.step.name
+    known = [(each, each.cause) for each in marking.judged if each.cause is not None]
+    mistakes = [(each.step.name, cause.says, _sample(marking, each)) for each, cause in known]
+    return Fact(marking.is_done, marking.is_provisional, share, first, mistakes)
 
 
 def _sample(marking: Marking, marks: StepMarks) -> str:
@@ -189,8 +175,8 @@ def _sample(marking: Marking, marks: StepMarks) -> str:
     place = next(marks.places(Status.WRONG), None)
     if place is None:
         return ""
-    name, found = entry_named(marking, marks, place).name, found_text(marks, place)
-    return f"{name} = {found}, not {expected_text(marking, marks, place)}"
+    name, found = verdict.entry_named(marking, marks, place).name, verdict.found_text(marks, place)
+    return f"{name} = {found}, not {verdict.expected_text(marking, marks, place)}"
 
 
 def summary(answers: Sequence[Marked]) -> Iterator[str]:
@@ -221,7 +207,7 @@ def totals_in_words(facts: Sequence[Fact], count: int) -> Iterator[str]:
         yield f"Mean {round(100 * mean(shares))} %, median {round(100 * median(shares))} %."
 
 
-def row_of(answer: Marked, said: Said) -> Iterator[str]:
+def row_of(answer: Marked, said: verdict.Said) -> Iterator[str]:
     """Yield the cells of an answer's row."""
     marking = answer.marking
     yield answer.place
@@ -239,7 +225,7 @@ def row_of(answer: Marked, said: Said) -> Iterator[str]:
     )
     yield "; ".join(f"{flag.step}: {flag.code}" for flag in flags(marking))
     yield ", ".join(marking.not_found)
-    yield _few(unread_in_words(marking))
+    yield _few(verdict.unread_in_words(marking))
     yield _few([*marking.answer.faults, *marking.answer.remarks])
 
 
@@ -254,10 +240,10 @@ def _first_wrong(marking: Marking) -> str:
         return ""
     if wrong.place is None:
         return f"{wrong.marks.step.name}: shape"
-    return entry_named(marking, wrong.marks, wrong.place).name
+    return verdict.entry_named(marking, wrong.marks, wrong.place).name
 
 
-def _credits(answer: Marked, names: Sequence[str], said: Said) -> Iterator[str]:
+def _credits(answer: Marked, names: Sequence[str], said: verdict.Said) -> Iterator[str]:
     marking = answer.marking
     shares = {} if marking is None else shares_of(marking)
     yield from (said(shares[name]) if name in shares else "" for name in (*names, LINES))

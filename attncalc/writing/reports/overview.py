@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from attncalc.base.text import on_a_line
 from attncalc.languages.catalogue import ENGLISH
@@ -20,16 +19,6 @@ WIDTH = 30
 BAR = "█"
 FIRST_WRONG = COLUMNS.index("first wrong")
 MOST_CAUSES = 2 * MOST_COMMON
-
-
-class _Common(NamedTuple):
-    """A common mistake: how many answers have it, and one of them."""
-
-    answers: int
-    step: str
-    says: str
-    entry: ClassRow
-    sample: str
 
 
 def overview(entries: Sequence[ClassRow], title: str, language: str = ENGLISH) -> Document:
@@ -96,21 +85,17 @@ def _steps(handed: Sequence[ClassRow], several: bool) -> Iterator[tuple[str, ...
 
 
 def _causes(handed: Sequence[ClassRow], several: bool) -> Iterator[tuple[str, ...]]:
-    for each in _common(handed, several)[:MOST_CAUSES]:
-        name, *_ = each.entry.student
-        yield str(each.answers), each.step, each.says, each.sample, name
-
-
-def _common(handed: Sequence[ClassRow], several: bool) -> list[_Common]:
-    """Return the mistakes with a cause, the commonest first, each with its first answer."""
-    found: dict[tuple[str, str], _Common] = {}
+    """Yield the mistakes with a cause, the commonest first, each with its first answer."""
+    counts: Counter[tuple[str, str]] = Counter()
+    first: dict[tuple[str, str], tuple[str, str]] = {}
     for each in handed:
         fact = each.outcome.marked
         for step, says, sample in () if fact is None else _mistakes(each, fact):
             key = _named(each, step, several), says
-            known = found.get(key, _Common(0, *key, each, sample))
-            found[key] = known._replace(answers=known.answers + 1)
-    return sorted(found.values(), key=lambda each: -each.answers)  # the first ones first
+            counts[key] += 1
+            first.setdefault(key, (sample, each.student[0]))
+    for key, count in counts.most_common(MOST_CAUSES):
+        yield str(count), *key, *first[key]
 
 
 def _mistakes(entry: ClassRow, fact: Fact) -> Iterator[Sequence[str]]:

@@ -1,14 +1,16 @@
-"""The tensors of a program beside the steps of a layer, as values and as a document."""
+"""The tensors of a program beside the steps of a layer, or two dumps of them: as documents."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from attncalc.base.text import on_a_line
+from attncalc.base.text import entry_name, on_a_line
 from attncalc.grading.compare import deviation
+from attncalc.grading.dumps import Compared
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.problem.stated import conventions, heading
 from attncalc.writing.document import Bullets, Document, Facts, Table
+from attncalc.writing.studies.common import in_json
 from attncalc.writing.verdict import done, first_mistake, unread_in_words
 
 EQUAL, DIFFERS, FOLLOWS, UNSEEN = "equal", "differs", "follows", "not seen"
@@ -85,3 +87,55 @@ def _row(each: Traced) -> tuple[str, ...]:
     tensor = on_a_line(each.tensor.removesuffix("()"))
     differ = f"{each.differ:,} of {each.entries:,}"
     return (each.step, tensor, each.status, differ, f"{each.largest_error:.3g}")
+
+
+def dumps_document(
+    found: Sequence[Compared], key: str, other: str, tolerance: str, alone: Sequence[str]
+) -> Document:
+    """Return a table of all arrays that both have, and the first that differs."""
+    rows = tuple(_row_of_dump(each) for each in found)
+    texts = tuple((each.name, *row[1:]) for each, row in zip(found, rows, strict=True))
+    headings = ("array", "shape", "differ", "largest error", "at", "how")
+    facts = Facts((f"{on_a_line(key)} is the key", tolerance))
+    table = Table("Arrays in both files, in the order of the first", headings, rows, texts)
+    notes = (f"only in one file: {', '.join(map(on_a_line, alone))}",) if alone else ()
+    return Document(
+        f"{other} beside {key}", (facts, Bullets((_verdict_on_dumps(found),)), table), notes
+    )
+
+
+def _verdict_on_dumps(found: Sequence[Compared]) -> str:
+    wrong = [each for each in found if each.differ]
+    if not wrong:
+        count = "The array" if len(found) == 1 else f"All {len(found)} arrays"
+        return f"{count} in both files agree."
+    first = wrong[0]
+    said = f": {'; '.join(first.says)}" if first.says else ""
+    return (
+        f"{on_a_line(first.name)} is the first that differs, in {first.differ:,} of "
+        f"{first.entries:,} entries{said}."
+    )
+
+
+def _row_of_dump(each: Compared) -> tuple[str, ...]:
+    return (
+        on_a_line(each.name),
+        " × ".join(map(str, each.shape)) or "1",
+        f"{each.differ:,} of {each.entries:,}",
+        f"{each.absolute:.3g}",
+        "" if each.worst is None else entry_name("", each.worst),
+        "; ".join(each.says),
+    )
+
+
+def dumps_as_json(found: Sequence[Compared], alone: Sequence[str]) -> str:
+    """Return the same as JSON; an error that is not a number is null."""
+
+    def values(each: Compared) -> dict[str, Any]:
+        largest = each.absolute if each.absolute < float("inf") else None
+        worst = None if each.worst is None else [i + 1 for i in each.worst]
+        said = {"name": each.name, "shape": list(each.shape), "differ": each.differ}
+        said |= {"entries": each.entries, "largest_error": largest, "worst": worst}
+        return said | {"says": list(each.says)}
+
+    return in_json({"arrays": [*map(values, found)], "alone": list(alone)})

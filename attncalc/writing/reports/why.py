@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 from attncalc.base.rounding import fixed, half_away
 from attncalc.base.text import on_a_line
@@ -66,20 +67,13 @@ def digits(value: object, decimals: int) -> str:
 
 def why_as_json(whys: Sequence[Why], decimals: int) -> str:
     """Return the parts as JSON, with values as texts."""
-    found = [
-        {
-            "entry": each.entry,
-            "how": each.how,
-            "value": digits(each.value, decimals + MORE),
-            "parts": [
-                {
-                    "part": part.text,
-                    "value": digits(part.value, decimals + MORE),
-                    "asks": list(part.asks),
-                }
-                for part in each.parts
-            ],
-        }
-        for each in whys
-    ]
+
+    def values(part: Summand) -> dict[str, Any]:
+        value = digits(part.value, decimals + MORE)
+        return {"part": part.text, "value": value, "asks": list(part.asks)}
+
+    found: list[dict[str, Any]] = []
+    for each in whys:
+        value, parts = digits(each.value, decimals + MORE), [*map(values, each.parts)]
+        found.append({"entry": each.entry, "how": each.how, "value": value, "parts": parts})
     return in_json({"entries": found})

@@ -125,22 +125,17 @@ def _error(value: float, digits: int = SHOWN) -> str:
 def as_json(aim: Aim) -> str:
     """Return a designed query as JSON; with several heads, lists of one for each."""
     queries, weights = (
-        [[_number(value) for value in row] for row in each] for each in (aim.queries, aim.weights)
+        [[*map(_number, row)] for row in each] for each in (aim.queries, aim.weights)
     )
     in_keys = [
         {name: _number(share) for name, share in zip(aim.problem.keys, row, strict=True) if share}
         for row in aim.in_keys
     ]
-    alone = len(queries) == 1
-    content: dict[str, Any] = {
-        "q": queries[0] if alone else queries,
-        "in_keys": in_keys[0] if alone else in_keys,
-        "beta": _number(float(aim.beta)),
-        "weights": weights[0] if alone else weights,
-        "c": [_number(value) for value in aim.c],
-        "target": [_number(value) for value in aim.aimed_at],
-        "error": aim.error,
-    }
+    heads: list[Any] = [queries, in_keys, weights]
+    q, in_key, weight = (each[0] for each in heads) if len(queries) == 1 else heads
+    content = {"q": q, "in_keys": in_key, "beta": _number(float(aim.beta)), "weights": weight}
+    content |= {"c": [*map(_number, aim.c)], "target": [*map(_number, aim.aimed_at)]}
+    content["error"] = aim.error
     if aim.obstacle and not aim.obstacle.is_passed:
         content["impossible"] = obstacle_text(aim, aim.obstacle)
     if aim.within:
@@ -165,13 +160,6 @@ def as_csv(aim: Aim) -> str:
 
 def write_npz(aim: Aim, file: IO[bytes]) -> None:
     """Write the queries, their weights and their output as arrays."""
-    np.savez(
-        file,
-        q=aim.queries,
-        in_keys=aim.in_keys,
-        beta=np.array(float(aim.beta)),
-        weights=aim.weights,
-        c=aim.c,
-        target=aim.aimed_at,
-        error=np.array(aim.error),
-    )
+    found: dict[str, Any] = {"q": aim.queries, "in_keys": aim.in_keys}
+    found |= {"beta": np.array(float(aim.beta)), "weights": aim.weights, "c": aim.c}
+    np.savez(file, **found, target=aim.aimed_at, error=np.array(aim.error))

@@ -40,11 +40,8 @@ def shown(value: float, decimals: int) -> str:
 
 def lasting(problem: Problem, others: Iterable[Problem]) -> tuple[str, ...]:
     """Return the conventions that all of these problems keep."""
-    kept = conventions(problem)
-    for other in others:
-        own = conventions(other)
-        kept = tuple(each for each in kept if each in own)
-    return kept
+    known = [conventions(other) for other in others]
+    return tuple(each for each in conventions(problem) if all(each in own for own in known))
 
 
 def in_json(content: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ _STUDIES = (
     (object, "simulation", "spreads"),
 )
 """Results of studies; the module here with their `document`, `as_json`, `as_csv`, `write_npz` and,
-if it is interactive, `page`; and the module of `plotting` with their `draw` and `told`."""
+if it is interactive, `page`; and the module of `plotting` with their `draw`."""
 
 
 def _refused(*_: Any) -> Any:
@@ -88,8 +88,7 @@ def figure_of(found: Any, look: "Look") -> "HouseFigure":
 def _drawn(found: Any, form: str, look: "Look") -> "Picture":
     from attncalc.writing.plotting.picture import picture_of
 
-    told = _module_of(found, "plotting").told(getattr(found, "curve", found))
-    return picture_of(figure_of(found, look), form, told)
+    return picture_of(figure_of(found, look), form)
 
 
 def _module_of(found: Any, package: str) -> Any:

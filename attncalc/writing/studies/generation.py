@@ -1,6 +1,6 @@
-"""Generated tokens: the candidates of each step, the beams and their tree, and the cache."""
+"""Generated tokens: candidates of each step, beams and their tree, the cache; and likely tokens."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import isfinite, log
 from typing import IO, Any
@@ -15,6 +15,8 @@ from attncalc.writing.studies.common import filled, in_json, in_rows, sheet, sho
 
 OF_TREE = "Each branch of the tree ends with the sum of ln p up to there."
 NOT_READ = "the cache has no row of the last new token: no layer has read it"
+Row = tuple[int, str, float]
+"""An id, its name, and its probability or score."""
 
 
 def document(made: Generation, *, full: bool = False, cache: bool = False) -> Document:
@@ -177,12 +179,8 @@ def _step_in_json(made: Generation, number: int, step: Step) -> dict[str, Any]:
 
 
 def _candidate(made: Generation, each: Candidate) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "token": each.token,
-        "text": made.names[each.token],
-        "logit": each.logit,
-    }
-    found["probability"] = each.probability
+    found: dict[str, Any] = {"token": each.token, "text": made.names[each.token]}
+    found |= {"logit": each.logit, "probability": each.probability}
     found["log_probability"] = ln(each) if each.probability else None
     if made.settings.is_drawn:
         return {**found, "drawn_with": each.share, "sum": each.cumulative}
@@ -209,3 +207,38 @@ def write_npz(made: Generation, file: IO[bytes]) -> None:
     arrays = {"prompt": np.array(made.source.prompt), "tokens": np.array(made.tokens)}
     scores = np.array([each.score for each in made.beams])
     np.savez(file, **arrays, scores=scores, **dict(made.cache))  # type: ignore[arg-type]
+
+
+def probable_document(
+    rows: Sequence[Row],
+    title: str,
+    decimals: int,
+    remarks: Sequence[str] = (),
+    *,
+    what: str = "Next tokens",
+    measure: str = "probability",
+) -> Document:
+    """Return a table of tokens or classes, the most probable first."""
+    of, what = what, "class" if what == "Classes" else "token"
+    named = any(str(number) != word for number, word, _ in rows)
+    headings = ("id", what, measure) if named else ("id", measure)
+    cells = tuple(
+        (str(number), *([on_a_line(word)] if named else []), shown(share, decimals))
+        for number, word, share in rows
+    )
+    told = tuple((f"{what} {number}", *rest) for number, *rest in cells)
+    order = "the most probable first" if measure == "probability" else "the highest first"
+    facts = Facts((f"shown to {decimals} decimals, halves away from zero", *remarks))
+    return Document(title, (facts, Table(f"{of}, {order}", headings, cells, told)))
+
+
+def probable_as_json(rows: Sequence[Row], measure: str = "probability") -> str:
+    """Return the most probable tokens or classes as JSON."""
+    listed = [{"id": i, "text": word, measure: share} for i, word, share in rows]
+    return in_json({"next": listed})
+
+
+def probable_as_csv(rows: Sequence[Row], measure: str = "probability") -> str:
+    """Return the most probable tokens or classes as CSV."""
+    lines = [(str(i), word, repr(share)) for i, word, share in rows]
+    return in_rows([("id", "text", measure), *lines])

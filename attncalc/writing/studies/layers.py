@@ -20,13 +20,12 @@ from attncalc.studies.layers import Comparison, Effect, Lens, Rollout, Walk, cho
 from attncalc.writing.document import MOST_HEADS, Document, Facts, Part, Sheet, kept
 from attncalc.writing.html.layers import layers_page
 from attncalc.writing.html.page import MOST_WHOLE, write_html
-from attncalc.writing.page_data import numbers_of
+from attncalc.writing.page_data import fitting, numbers_of
 from attncalc.writing.problem_file import json_pieces
 from attncalc.writing.studies.common import filled, sheet, shown
 
 DECIMALS = 4
 """Decimals of probabilities and of logits."""
-Named = tuple[Sequence[str], Sequence[str]]
 Found = Walk | Lens | Rollout | Comparison
 
 
@@ -122,6 +121,7 @@ def _sheets(
 ) -> Iterator[Sheet]:
     """Yield the tables of a step, one for each head; of large ones, only shown texts are made."""
     names = solution.row_labels(step), solution.column_labels(step)
+    down, across = map(fitting, names, shape[-2:])
     heads = kept(shape[0], full=full, most=MOST_HEADS) if len(shape) == 3 else [-1]
     for head in heads:
         if head is None:
@@ -137,18 +137,11 @@ def _sheets(
         else:
             made = {i: dict(zip(columns, texts((*at, i, columns)), strict=True)) for i in rows}
             of_row = made.__getitem__
-        yield sheet(title, *_fitting(names, shape), _from(of_row), full=full)
+        yield sheet(title, down, across, _from(of_row), full=full)
 
 
 def _from(of_row: Callable[[int], Any]) -> Callable[[int, int], str]:
     return lambda i, j: of_row(i)[j]
-
-
-def _fitting(names: Named, shape: tuple[int, ...]) -> Named:
-    """Return names of rows and columns, or numbers where there are none."""
-    sides = zip(names, shape[-2:], strict=True)
-    rows, columns = (n if len(n) == side else [*map(str, range(1, side + 1))] for n, side in sides)
-    return rows, columns
 
 
 def _lens(found: Lens, *, full: bool) -> Document:
@@ -157,27 +150,21 @@ def _lens(found: Lens, *, full: bool) -> Document:
     name = on_a_line(found.names[found.final])
     columns = ["most probable", "p", f"p of {name}", f"rank of {name}", f"logit of {name}"]
     row = min(found.at, found.best.shape[1] - 1)
-    cells = [
-        [
-            on_a_line(found.names[int(found.best[layer, row, 0])]),
-            shown(found.shares[layer, row, 0], DECIMALS),
-            shown(found.prob[layer, found.final], DECIMALS),
-            str(found.ranks[layer]),
-            shown(found.logits[layer, found.final], DECIMALS),
-        ]
-        for layer in range(len(rows))
-    ]
+    best = [on_a_line(found.names[int(i)]) for i in found.best[:, row, 0]]
+    numbers = found.shares[:, row, 0], found.prob[:, found.final], found.logits[:, found.final]
+    p, of_final, logit = ([shown(each, DECIMALS) for each in column] for column in numbers)
+    cells = [*zip(best, p, of_final, map(str, found.ranks), logit, strict=True)]
     title = f"Prediction {_where(found.walk, found.at)}"
     said = "the final normalization and the head, applied after each layer"
     parts: list[Part] = [facts_of(found.walk, said), filled(title, rows, columns, cells, full=full)]
     if found.best.shape[1] > 1:
 
-        def best(i: int, j: int) -> str:
+        def likeliest(i: int, j: int) -> str:
             text = on_a_line(found.names[int(found.best[i, j, 0])])
             return f"{text} {shown(found.shares[i, j, 0], 2)}"
 
         words = found.walk.words
-        parts.append(sheet("Most probable after each token", rows, words, best, full=full))
+        parts.append(sheet("Most probable after each token", rows, words, likeliest, full=full))
     return Document(f"Logit lens: {found.walk.title}", tuple(parts))
 
 
@@ -189,9 +176,9 @@ def _where(walk: Walk, at: int) -> str:
 def _rollout(found: Rollout, *, full: bool) -> Document:
     number, matrix = [*found.matrices.items()][-1]
     said = "each layer: mean of the heads and the identity, half each; the product of all layers"
-    names = _fitting((found.queries, found.queries), matrix.shape)
+    down, across = (fitting(found.queries, side) for side in matrix.shape)
     title = f"How much each token after layer {number} comes from each input token"
-    part = sheet(title, *names, lambda i, j: shown(matrix[i, j], DECIMALS), full=full)
+    part = sheet(title, down, across, lambda i, j: shown(matrix[i, j], DECIMALS), full=full)
     return Document(f"Attention rollout: {found.walk.title}", (facts_of(found.walk, said), part))
 
 

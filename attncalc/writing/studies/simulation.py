@@ -1,6 +1,7 @@
 """Random draws of problems: the distribution of watched quantities, side by side."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import IO, Any
 
 import numpy as np
@@ -60,13 +61,9 @@ def _of_problem(simulation: Simulation, number: int, *, full: bool) -> Iterator[
 
 
 def _statistics(simulation: Simulation, title: str, *, full: bool) -> Sheet:
-    decimals = simulation.problem.decimals + MORE
+    at = partial(shown, decimals=simulation.problem.decimals + MORE)
     rows = [
-        [
-            *(shown(value, decimals) for value in (each.mean, each.std)),
-            significant(each.standard_error),
-            *(shown(value, decimals) for value in each.quantiles),
-        ]
+        [at(each.mean), at(each.std), significant(each.standard_error), *map(at, each.quantiles)]
         for each in simulation.statistics
     ]
     names = [each.name for each in simulation.statistics]
@@ -84,14 +81,10 @@ def _first(simulation: Simulation, weights: str, *, full: bool) -> Sheet:
     ]
     columns = [f"input {name}" for name in attention.keys]
     decimals = problem.decimals + MORE
-
-    def text(i: int, j: int) -> str:
-        return shown(first[i].shares[j], decimals)
-
     where = f" of {weights}" if problem.where(weights) else ""
     kept = "kept " if simulation.given else ""
     title = f"Share of the {kept}draws in which each input{where} has the largest weight"
-    return sheet(title, rows, columns, text, full=full)
+    return sheet(title, rows, columns, lambda i, j: shown(first[i].shares[j], decimals), full=full)
 
 
 def _directions(simulation: Simulation) -> Iterator[str]:
@@ -157,15 +150,13 @@ def _content(simulation: Simulation) -> dict[str, Any]:
     several = {name: problem.attention_of(name).n_heads > 1 for name in names}
     of_all, given = simulation.of_all, [each.text for each in simulation.given]
     counts = {"given": given, "kept": simulation.count, "thrown_away": _thrown(simulation)}
+    shares = [*map(str, QUANTILES)]
     return {
         "draws": simulation.everything.count,
         "seed": simulation.seed,
         **({**counts, "watched_in_all": _content(of_all)["watched"]} if of_all else {}),
         "watched": [
-            {
-                **each._asdict(),
-                "quantiles": dict(zip(map(str, QUANTILES), each.quantiles, strict=True)),
-            }
+            each._asdict() | {"quantiles": dict(zip(shares, each.quantiles, strict=True))}
             for each in simulation.statistics
         ],
         "first": [

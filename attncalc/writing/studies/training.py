@@ -106,23 +106,19 @@ def _lines(said: str, updates: Sequence[Update], decimals: int, *, full: bool) -
 
 
 def _lines_of(update: Update, decimals: int) -> Iterator[str]:
+    def write(value: Any, _: Fraction | None = None) -> Expression:
+        return _number(value, decimals)
+
     def operand(name: str, matrix: Any) -> Operand:
         def entry(place: tuple[int, ...]) -> Indexed:
             return Indexed(name, tuple(index + 1 for index in place))
 
-        def quote(place: tuple[int, ...]) -> Expression:
-            return _number(matrix[place], decimals)
-
-        def write(value: Any, rational: Fraction | None) -> Expression:
-            return _number(value, decimals)
-
-        return Operand(name, matrix, quote, entry, write, given)
+        return Operand(name, matrix, lambda place: write(matrix[place]), entry, write, given)
 
     operands = [operand(*each) for each in zip(update.inputs, update.matrices, strict=True)]
     for place in np.ndindex(update.value.shape):
         forms = update.operation.explain(place, *operands).forms
-        result = _number(update.value[place], decimals)
-        texts = dict.fromkeys(map(in_text, (*forms, result)))
+        texts = dict.fromkeys(map(in_text, (*forms, write(update.value[place]))))
         yield f"{entry_name(update.name, place)} = {' = '.join(texts)}"
 
 
@@ -137,28 +133,23 @@ def as_json(training: Training) -> str:
     """Return the training as JSON."""
     names = [each.name for each in training.watched]
     perplexities = training.perplexities
-    return in_json(
+    steps = [
         {
-            "optimizer": training.rule.name,
-            "rate": float(training.rule.rate),
-            "examples": len(training.examples),
-            "trained": list(training.learned),
-            "steps": [
-                {
-                    "step": step,
-                    "loss": float(loss),
-                    **({} if perplexities is None else {"perplexity": float(perplexities[step])}),
-                    "gradient_norm": float(norm),
-                    "watched": {
-                        # a masked score is -∞, which JSON does not have
-                        name: float(value) if np.isfinite(value) else None
-                        for name, value in zip(names, values, strict=True)
-                    },
-                }
-                for step, (loss, norm, *values) in enumerate(training.values)
-            ],
+            "step": step,
+            "loss": float(loss),
+            **({} if perplexities is None else {"perplexity": float(perplexities[step])}),
+            "gradient_norm": float(norm),
+            # a masked score is -∞, which JSON does not have
+            "watched": {
+                name: float(value) if np.isfinite(value) else None
+                for name, value in zip(names, values, strict=True)
+            },
         }
-    )
+        for step, (loss, norm, *values) in enumerate(training.values)
+    ]
+    about = {"optimizer": training.rule.name, "rate": float(training.rule.rate)}
+    of_what = {"examples": len(training.examples), "trained": list(training.learned)}
+    return in_json({**about, **of_what, "steps": steps})
 
 
 def page(training: Training, *, full: bool = False, work: bool = False) -> str:

@@ -9,9 +9,15 @@ import numpy as np
 from attncalc.base.text import capital, of_each, on_a_line
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
-from attncalc.studies.changes import Change, Infinity, Value, value_text
+from attncalc.studies.changes import (
+    Change,
+    Infinity,
+    Moved,
+    Value,
+    value_text,
+    what_depends_on_order,
+)
 from attncalc.studies.family import at_point
-from attncalc.studies.permuting import Moved, what_depends_on_order
 from attncalc.studies.vary import MOST_SCORES, Changeover, Variation
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, kept
 from attncalc.writing.html.page import Live, write_html
@@ -149,24 +155,17 @@ def _notes(variation: Variation) -> Iterator[str]:
 
 def as_json(variation: Variation) -> str:
     """Return a study as JSON: its values as texts, and as the nearest floats."""
-    return in_json(
-        {
-            "changes": [change.about for change in variation.changes],
-            "watched": [each.name for each in variation.watched],
-            "rows": [
-                {
-                    "at": [value_text(value) for value in point],
-                    "values": list(texts),
-                    "exact": [float(number) for number in numbers],
-                }
-                for point, texts, numbers in zip(
-                    variation.points, variation.digits, variation.values, strict=True
-                )
-            ],
-            "changeovers": [_changeover(variation.problem, each) for each in variation.changeovers],
-            **_moved(variation),
-        }
-    )
+    columns = variation.points, variation.digits, variation.values
+    rows = [
+        {"at": [*map(value_text, point)], "values": list(texts), "exact": [*map(float, numbers)]}
+        for point, texts, numbers in zip(*columns, strict=True)
+    ]
+    about = {
+        "changes": [change.about for change in variation.changes],
+        "watched": [each.name for each in variation.watched],
+    }
+    found = [_changeover(variation.problem, each) for each in variation.changeovers]
+    return in_json({**about, "rows": rows, "changeovers": found, **_moved(variation)})
 
 
 def _moved(variation: Variation) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import { shownText, sidesOf, solve } from "./solve.js";
 
 const RULES = ["half-away", "half-even", "truncate"], ROUNDINGS = ["display", "each-step"];
 const DUST = 1e-6, RELATIVE_DUST = 1e-13, LARGEST_CUT = 1 - 1e-9, MOST_CUT = 50, FLOATS = 4e-13, SCRIPTS = 1e-12; // as in grading/slack
-const FAR = 0.025, SURE = 3, SMALLEST_CUT_SHORT = 10, FEWEST_DIGITS = 3, MOST_DIGITS = 5, ON_A_DISPLAY = 4, LARGEST_SCORE = 30; // as in grading/accepted, digits and arranging
+const FAR = 0.025, SURE = 3, SMALLEST_CUT_SHORT = 10, FEWEST_DIGITS = 3, MOST_DIGITS = 5, ON_A_DISPLAY = 4, LARGEST_SCORE = 30; // as in grading/walk, digits and arranging
 const MARKS = ["correct", "rounding", "follows", "matches-key", "precision", "wrong"];
 const CORRECT = 1, ROUNDING = 2, FOLLOWS = 4, MATCHES_KEY = 8, PRECISION = 16, WRONG = 32, ODD = MATCHES_KEY | PRECISION; // sets of marks are sums
 
