@@ -254,6 +254,9 @@ def test_anonymous_results_name_no_student(attncalc: Command, tmp_path: Path) ->
     hand_in(tmp_path, students[0])
     hand_in(tmp_path, students[1], **wrong_scale(tmp_path, students[1]))
     (tmp_path / "answers" / "carl gauss.pdf").write_bytes(b"%PDF-1.4 scan")
+    who = students[3]
+    handed = tmp_path / "answers" / f"{who['id']}.txt"
+    handed.write_text(f"{who['id']}\n\nQ = [1 2; 3 4; 5 6]\n\nby {who['name']} 3 4 5 6\n")
     (tmp_path / "answers" / "ada byron and emmy noether.json").write_text("{}")
     flags = ("--anonymous", "-o", "marked/", "--overview", "class.html")
     run = attncalc("check", "set", "answers", "--csv", "marks.csv", *flags)
@@ -265,6 +268,10 @@ def test_anonymous_results_name_no_student(attncalc: Command, tmp_path: Path) ->
     found = {word for text in texts for word in words if re.search(rf"\b{word}\b", text.lower())}
     assert not found
     assert "x.org" not in "".join(texts)
+    assert "by … 3 4 5 6" in texts[2]
+    assert f"line 1: {who['id']}" not in "".join(texts)
+    handed.write_text(f"{who['id']}\n\nQ = [1 2; 3 4; 5 6]\n")
+    assert not any(row["not read"] for row in marks(attncalc, tmp_path) if row["id"] == who["id"])
     codes = [row["student"] for row in table(texts[2]) if row["student"]]
     assert codes == sorted(codes)
     assert len(set(codes)) == len(NAMES)

@@ -734,3 +734,20 @@ def test_an_entry_alone_has_the_range_of_roundings_and_no_more(rounding: str) ->
             assert float(each.low) == pytest.approx(low[i, j] - 0.005, abs=1e-7)
             assert float(each.high) == pytest.approx(high[i, j] + 0.005, abs=1e-7)
     assert low[1, 0] < 5.995 < high[1, 0]
+
+
+def test_a_question_defines_every_matrix_of_its_equations(attncalc: Command) -> None:
+    text = attncalc("export", str(sample("encoder").path), "--to", "moodle", "--steps", "A,Y").out
+    assert "<p>W<sub>Q</sub></p>" in text
+    equations = re.findall("<p>(.*?) &#61; (.*)</p>", text)
+    steps = [step.name for step in solve(read_problem(sample("encoder").path)).plan]
+    assert [re.sub("</?sub>", "", name) for name, _ in equations] == [
+        name.replace("_", "") for name in steps
+    ]
+    assert text.index("<p>var<sub>1</sub> ") > text.index("<h4>Y&#58; ")
+
+
+def test_the_two_inputs_have_subscripts(attncalc: Command) -> None:
+    text = attncalc("export", str(sample("cross").path), "--to", "moodle").out
+    assert "<p>X<sub>1</sub></p>" in text
+    assert "<p>K &#61; X<sub>2</sub> W<sub>K</sub></p>" in text

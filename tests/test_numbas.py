@@ -119,10 +119,12 @@ LAYERS = ("encoder", "decoder", "columns", "masks", "vit")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers_and_other_layouts_are_marked_alike(name: str, attncalc: Command) -> None:
-    done = attncalc("export", str(sample(name).path), "--to", "numbas")
-    assert done.code == 0, done.err
     solution = solve(read_problem(sample(name).path))
-    answer = by_part({step.name: solution.shown(step) for step in solution.plan})
+    last = ",".join(step.name for step in solution.plan[-9:])  # all steps of vit are too many
+    steps = ("--steps", last) if name == "vit" else ()
+    done = attncalc("export", str(sample(name).path), "--to", "numbas", *steps)
+    assert done.code == 0, done.err
+    answer = by_part({step.name: solution.shown(step.name) for step in solution.plan})
     right, (scores,) = in_numbas(done.out, answer)
     assert right == {part: numbers(answer[part]) for part in right}
     assert sum(scores.values()) == pytest.approx(len({part.split(",")[0] for part in right}))

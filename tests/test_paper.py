@@ -159,7 +159,7 @@ def test_a_worksheet_fits_two_pages_with_its_map_and_instruction_on_one(tokens: 
         for heads, causal in ((1, False), (1, True), (2, False)):
             problem = small_problem(tokens, heads, causal=causal, language=language)
             pages = pages_of(sheet_of(problem, Ink(), blank=True))
-            assert len(pages) <= (3 if heads > 1 and tokens > 4 else 2)
+            assert len(pages) <= (3 if heads > 1 and tokens > 5 else 2)
             say = catalogue(language).say
             assert texts(pages[-1]).split().count(say("Inputs")) == heads
             assert all(say(RULE_OF_LINES)[:20] not in texts(page) for page in pages[:-1])
@@ -174,6 +174,12 @@ def small_problem(tokens: int, heads: int, **fields: Any) -> Problem:
 
 
 _WEIGHTS = "W_Q", "W_K", "W_V"
+
+
+def test_the_key_of_an_encoder_fits_two_pages() -> None:
+    pages = pages_of(sheet_of(read_problem(BUNDLED / "encoder.json"), Ink()))
+    assert len(pages) == 2
+    assert "What each output attends to" in texts(pages[-1])
 
 
 @pytest.mark.parametrize("tokens", mostly_slow(range(2, 7), 1))

@@ -19,6 +19,7 @@ from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
+from attncalc.problem.step import Step
 from attncalc.solving.solution import Solution
 from attncalc.writing import document as parts
 from attncalc.writing.document import DocumentWriter, Grid
@@ -28,7 +29,7 @@ from attncalc.writing.translated import in_language
 
 _SIGN = re.compile(r"[^\w\s.,\x80-\U0010ffff-]|_", re.ASCII)
 """Special characters of ASCII."""
-_SUBSCRIPT = re.compile(r"\b([A-Za-z])_([A-Za-z0-9]+)\b")
+_SUBSCRIPT = re.compile(r"\b([A-Za-z]+(?=_)|X(?=\d\b))_?([A-Za-z0-9]+)\b")
 _ROOM = "padding: 0 0.5em"
 _BESIDE = "display: inline-block; vertical-align: top; margin-right: 2em"
 INSTRUCTION = "Compute the matrices that are asked for below, and enter each of their numbers."
@@ -53,10 +54,10 @@ def inert(text: str) -> str:
 
 
 def in_symbols(text: str) -> str:
-    """Return inert text in which names such as W_Q have a subscript.
+    """Return inert text in which names such as W_Q and X1 have a subscript.
 
-    >>> in_symbols("W_Q")
-    'W<sub>Q</sub>'
+    >>> in_symbols("X1 W_Q")
+    'X<sub>1</sub> W<sub>Q</sub>'
     """
     return "".join(
         f"<sub>{piece}</sub>" if place % 3 == 2 else inert(piece)
@@ -88,10 +89,19 @@ def questions(
     solution: Solution, course: Course, asks: Asks, chooses: Chooses | None = None
 ) -> str:
     """Return the asked matrices, with their equations and fields, and the lines of the map."""
-    steps = tuple(step for step in solution.plan if step.name in course.asked)
-    page = in_language(make_page(solution, Contents(steps, blank=True)))
+    page = in_language(make_page(solution, Contents(_needed(solution, course), blank=True)))
     drawn = _map(solution, chooses) if chooses and LINES in course.asked else ()
-    return "\n".join((*_Html(page.language, asks).body(page.sections), *drawn)) + "\n"
+    asked = _Html(page.language, asks, course.asked)
+    return "\n".join((*asked.body(page.sections), *drawn)) + "\n"
+
+
+def _needed(solution: Solution, course: Course) -> tuple[Step, ...]:
+    """Return the asked steps, and those that define what their equations read."""
+    names = set(course.asked)
+    for step in reversed(solution.plan):
+        if step.name in names:
+            names.update(step.inputs)
+    return tuple(step for step in solution.plan if step.name in names)
 
 
 def _map(solution: Solution, chooses: Chooses) -> Iterator[str]:
@@ -156,8 +166,11 @@ def _cell(html: str) -> str:
 class _Html(DocumentWriter[str]):
     """Yields headings, lists and tables."""
 
-    def __init__(self, language: str, asks: Asks = lambda grid: "") -> None:
-        self.words, self.asks = catalogue(language), asks
+    def __init__(
+        self, language: str, asks: Asks = lambda grid: "", asked: Sequence[str] = ()
+    ) -> None:
+        self.words, self.asks, self.asked = catalogue(language), asks, asked
+        self.equations: list[str] = []
 
     def field(self, field: parts.Field) -> Iterator[str]:
         """Omit the line for a name: the system knows the student."""
@@ -176,8 +189,12 @@ class _Html(DocumentWriter[str]):
 
     def section(self, section: parts.Section) -> Iterator[str]:
         name = in_symbols(section.step.name)
+        self.equations.append(f"<p>{name} &#61; {in_symbols(in_text(section.formula))}</p>")
+        if section.step.name not in self.asked:
+            return
         yield f"<h4>{name}&#58; {inert(section.said)}</h4>"
-        yield f"<p>{name} &#61; {in_symbols(in_text(section.formula))}</p>"
+        yield from self.equations
+        self.equations = []
         for grid in section.grids:
             if grid.head:
                 yield f"<p>{self._named(grid)}</p>"

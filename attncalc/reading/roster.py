@@ -64,6 +64,24 @@ class Student(NamedTuple):
         return f"{self.name} ({self.id})" if self.id else self.name
 
     @property
+    def names(self) -> list[str]:
+        """What names them in a text, the longest first; not single Latin letters."""
+        whole = (self.name, self.id, self.email, self.email.partition("@")[0], self.folder)
+        found = {*whole, *self.name.replace("-", " ").split()}
+        return sorted(
+            (each for each in found if each[1:] or each > "\u2e7f"), key=len, reverse=True
+        )
+
+    def hidden(self, text: str) -> str:
+        """Return a text with … in place of their names.
+
+        >>> Student("Ada Lovelace", "1017").hidden("Lovelace, Ada (1017): 10172 adapters")
+        '…, … (…): 10172 adapters'
+        """
+        names = "|".join(map(re.escape, self.names))
+        return re.sub(rf"(?<!\w)(?:{names})(?!\w)", "…", text, flags=re.IGNORECASE)
+
+    @property
     def key(self) -> tuple[str, str]:
         """A key that identifies them, independent of their position on the list."""
         if self.id:

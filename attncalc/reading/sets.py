@@ -5,7 +5,8 @@ import os
 import re
 import secrets
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from attncalc.base.errors import AttncalcError, InputError
 from attncalc.base.sources import remember
 from attncalc.base.text import as_key, has_run, of_each
 from attncalc.reading.answers import ENDINGS, SHEETS
+from attncalc.reading.answers.answer import Answer
 from attncalc.reading.attempts import newest, without_number
 from attncalc.reading.files import (
     is_folder,
@@ -143,6 +145,24 @@ def anonymous(given: ClassSet) -> ClassSet:
         taken.add(code)
         coded.append(Student(code, folder=code))
     return given._replace(students=tuple(coded))
+
+
+def unnamed(answer: Answer, student: Student, *, hides: bool) -> Answer:
+    """Return an answer of which no line with only the student's name or id counts as unread.
+
+    hides: whether its texts show … in place of what names the student.
+    """
+    said: Callable[[str], str] = student.hidden if hides else str
+    return replace(
+        answer,
+        unread=tuple(
+            each._replace(text=said(each.text), why=said(each.why))
+            for each in answer.unread
+            if each.could_be_matrix or each.text.strip() not in student.names
+        ),
+        faults=tuple(map(said, answer.faults)),
+        remarks=tuple(map(said, answer.remarks)),
+    )
 
 
 def _strange(source: Path) -> InputError:

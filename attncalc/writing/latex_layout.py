@@ -44,7 +44,10 @@ WIDEST_HEAD = 60.0
 BETWEEN = 20.0
 """Points between two matrices on one line."""
 _EMPTY_STRUT = r"\rule{0pt}{1.5em}"
-_EMPTY, _EMPTY_WIDTH = rf"{_EMPTY_STRUT}\underline{{\hspace{{3em}}}}", 30.0
+_EMPTY_WIDTHS = {rf"{_EMPTY_STRUT}\underline{{\hspace{{{em}em}}}}": 10.0 * em for em in (3, 2)}
+_EMPTY, _NARROW_EMPTY = _EMPTY_WIDTHS
+MOST_WIDE_ROWS = 4
+"""Rows of heads with wide blanks: with more, blanks are narrow, so that heads fit side by side."""
 _DOTS = r"\cdots", r"\vdots"
 _BESIDE = "\n\\qquad "
 """The space between two equations on a line."""
@@ -179,8 +182,9 @@ def matrix_blocks(
     grid: Grid, room: float, say: Callable[[str], str] = str
 ) -> Iterator[MatrixBlock]:
     """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page."""
+    empty = _NARROW_EMPTY if grid.head and len(grid.rows) > MOST_WIDE_ROWS else _EMPTY
     texts = [
-        [_entry(cell) if cell else _DOTS[place is None] for cell in row]
+        [_entry(cell, empty) if cell else _DOTS[place is None] for cell in row]
         for place, row in zip(grid.row_places, grid.cells(), strict=True)
     ]
     names = names_in_latex(grid.rows, grid.row_places) if grid.tokens[0] else []
@@ -190,7 +194,7 @@ def matrix_blocks(
     beside = set_width(f"{name} =") + BRACKETS + max(map(_name_width, names), default=0.0)
     widths = [max(map(_entry_width, column)) for column in zip(*texts, strict=True)]
     widths = [max(pair) for pair in zip_longest(widths, map(text_width, heads), fillvalue=0.0)]
-    most = MOST_EMPTY_ROWS if _EMPTY in texts[0] else MOST_ROWS
+    most = MOST_EMPTY_ROWS if empty in texts[0] else MOST_ROWS
     for down, across, said in parts_of(grid, widths, room - beside, COLUMN_GAP, most, say):
         said = [*map(in_latex, said)]
         if titles and not heads:
@@ -303,15 +307,15 @@ def _bracketed(names: Sequence[str], headed: tuple[str, list[list[str]]]) -> str
         matrix = f"\\overset{{{over}}}{{{matrix}}}"
     if not names:
         return matrix
-    strut = _EMPTY_STRUT if _EMPTY in rows[0][0] else _STRUT
+    strut = _EMPTY_STRUT if _EMPTY_STRUT in rows[0][0] else _STRUT
     beside = " \\\\\n".join(rf"\text{{{name}}}{strut}" for name in names)
     return f"\\begin{{matrix}}\n{beside}\n\\end{{matrix}}\n{matrix}"
 
 
-def _entry(cell: Cell) -> str:
+def _entry(cell: Cell, empty: str = _EMPTY) -> str:
     content = cell.content
     if content is None:
-        return _EMPTY
+        return empty
     if isinstance(content, str):  # the answer, and the sign of its mark
         sign, look = (cell.mark.sign, cell.mark.look) if cell.mark else ("", "")
         return LOOKS.get(look, r"\text{%s}") % in_latex(f"{content} {sign}".strip())
@@ -322,7 +326,7 @@ def _entry(cell: Cell) -> str:
 
 
 def _entry_width(text: str) -> float:
-    return _EMPTY_WIDTH if text == _EMPTY else set_width(text)
+    return _EMPTY_WIDTHS.get(text) or set_width(text)
 
 
 def _name_width(name: str) -> float:

@@ -28,8 +28,17 @@ from attncalc.reading.attempts import due_date, is_late
 from attncalc.reading.files import is_folder, list_folder, read_bytes, refuse_found
 from attncalc.reading.gradebook import SYSTEMS, Gradebook, read_gradebook
 from attncalc.reading.hints import hints_in
+from attncalc.reading.roster import Student
 from attncalc.reading.scans import read_file
-from attncalc.reading.sets import ClassSet, Paired, Unpaired, anonymous, pairs, read_set
+from attncalc.reading.sets import (
+    ClassSet,
+    Paired,
+    Unpaired,
+    anonymous,
+    pairs,
+    read_set,
+    unnamed,
+)
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
 from attncalc.writing.reports import class_rows
@@ -63,11 +72,15 @@ class _Way(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """A student, their problems and answers, and the earlier results."""
+    """A student, their problems and answers, and the earlier results.
+
+    student: as they are shown.
+    named: as the list names them.
+    """
 
     place: int
-    name: str
-    folder: str
+    student: Student
+    named: Student
     handed: tuple[tuple[str, Path], ...]
     answers: tuple[Paired | None, ...]
     known: str
@@ -102,12 +115,13 @@ def check_class(flags: Mapping[str, Any]) -> int:
     _remember(given, paired, unpaired)
     late = {(each.student, each.problem) for each in paired if is_late(each.place, due)}
     book = _book(flags["gradebook"], given)
+    named = given.students
     if flags["anonymous"]:
         given = anonymous(given)
     check_targets(page, table, *overview)  # again, since inputs are known now
     if page.place is not None:
         _refuse_within(page.place, [flags["file"], *flags["answers"]])
-    rows = _marked(given, paired, way, page, flags["jobs"] or cores())
+    rows = _marked(given, named, paired, way, page, flags["jobs"] or cores())
     entries = list(_entries(given, samples, way, rows, late))
     strays = [
         Stray(str(each.place), each.why, "replaced" if each.is_replaced else "unmatched")
@@ -233,26 +247,33 @@ def _refuse_within(page: Path, read: Sequence[str]) -> None:
 
 
 def _marked(
-    given: ClassSet, paired: Sequence[Paired], way: _Way, page: Target, jobs: int
+    given: ClassSet,
+    named: Sequence[Student],
+    paired: Sequence[Paired],
+    way: _Way,
+    page: Target,
+    jobs: int,
 ) -> dict[int, tuple[Outcome, ...]]:
     """Mark new answers, write the pages as they are finished, and return each student's rows."""
     folder = page.place
     ending, _ = FORMS[way.form]
     state = State(folder, ending)
-    works = list(_works(given, paired, state))
+    works = list(_works(given, named, paired, state))
     rows: dict[int, tuple[Outcome, ...]] = {}
     fresh = 0
     marked = zip(works, mapped(partial(_mark, way), works, jobs), strict=True)
     for work, made in counted(marked, len(works)):
         if made is None:
-            rows[work.place] = tuple(Outcome(*row) for row in state.rows_of(work.folder))
+            rows[work.place] = tuple(Outcome(*row) for row in state.rows_of(work.student.folder))
         else:
             rows[work.place] = made.outcomes
             fresh += 1
-            state.keep(work.folder, made.page, made.digest, made.outcomes)
+            state.keep(work.student.folder, made.page, made.digest, made.outcomes)
     state.write()
     if folder is not None:
-        _say(len(works) - fresh, fresh, folder, state.others({work.folder for work in works}))
+        _say(
+            len(works) - fresh, fresh, folder, state.others({work.student.folder for work in works})
+        )
     return rows
 
 
@@ -264,7 +285,9 @@ def _say(before: int, fresh: int, folder: Path, others: Sequence[str]) -> None:
         note(f"{folder / name}: from an earlier run: this answer no longer exists")
 
 
-def _works(given: ClassSet, paired: Sequence[Paired], state: State) -> Iterator[_Work]:
+def _works(
+    given: ClassSet, named: Sequence[Student], paired: Sequence[Paired], state: State
+) -> Iterator[_Work]:
     answers: dict[int, dict[int, Paired]] = {}
     for each in paired:
         answers.setdefault(each.student, {})[each.problem] = each
@@ -272,8 +295,8 @@ def _works(given: ClassSet, paired: Sequence[Paired], state: State) -> Iterator[
         student = given.students[place]
         yield _Work(
             place,
-            student.name,
-            student.folder,
+            student,
+            named[place],
             tuple((handed.problem, handed.file) for handed in given.handed[place]),
             tuple(of_problems.get(number) for number in range(len(given.problems))),
             state.digest_of(student.folder),
@@ -286,16 +309,16 @@ def _mark(way: _Way, work: _Work) -> _Done | None:
     if digest == work.known:
         return None
     made = [
-        _mark_one(way, name, file, answer)
+        _mark_one(way, name, file, answer, work.named)
         for (name, file), answer in zip(work.handed, work.answers, strict=True)
     ]
     _, write = FORMS[way.form]
-    page = write(class_rows.feedback(work.name, [page for _, page in made]))
+    page = write(class_rows.feedback(work.student.name, [page for _, page in made]))
     return _Done(tuple(row for row, _ in made), page, digest)
 
 
 def _digest(way: _Way, work: _Work) -> str:
-    digest = sha256(repr((__version__, way, work.name, work.handed, work.answers)).encode())
+    digest = sha256(repr((__version__, way, work.student.name, work.handed, work.answers)).encode())
     for _, file in work.handed:
         digest.update(_content(file))
     for answer in work.answers:
@@ -317,29 +340,32 @@ def _content(place: Path) -> bytes:
         return str(error).encode()
 
 
-def _mark_one(way: _Way, name: str, file: Path, answer: Paired | None) -> tuple[Outcome, Document]:
+def _mark_one(
+    way: _Way, name: str, file: Path, answer: Paired | None, student: Student
+) -> tuple[Outcome, Document]:
     problem = read_problem(file)
     key = key_of(problem, way.rules)
     rules = _of(key, way.rules)
     possible = possible_of(key, rules)
-    marked = NOTHING if answer is None else _attempt(key, answer.place, rules, way.hides)
+    marked = NOTHING if answer is None else _attempt(key, answer.place, rules, way, student)
     row = class_rows.outcome(marked, "" if answer is None else answer.how, possible)
     if marked.marking is None:
         return row, class_rows.not_marked(name, marked.error, problem.language)
     return row, page_of(marked, way.shown)
 
 
-def _attempt(key: Key, place: Path, rules: Rules, hides: bool) -> Marked:
+def _attempt(key: Key, place: Path, rules: Rules, way: _Way, student: Student) -> Marked:
     """Mark an answer; one that cannot be read stops none of the others."""
-    shown = HIDDEN if hides else str(place)
+    shown = HIDDEN if way.hides else str(place)
     try:
         refuse_found(place, may_link=True)  # a file in a folder is not a link: see `pairs`
         with key.names_at_hand():
-            answer = replace(read_file(str(place), key.expected), place=shown)
+            read = read_file(str(place), key.expected)
+        answer = replace(unnamed(read, student, hides=way.hides), place=shown)
         return Marked(shown, mark(key, answer, replace(rules, hints=hints_in(str(place)))))
     except Exception as error:
-        why = marking.reason(str(place), error)
-        return Marked(shown, None, why.replace(str(place), shown))
+        why = marking.reason(str(place), error).replace(str(place), shown)
+        return Marked(shown, None, student.hidden(why) if way.hides else why)
 
 
 def _entries(

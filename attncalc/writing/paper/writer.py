@@ -2,8 +2,8 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
-from typing import NamedTuple
+from itertools import chain, groupby
+from typing import NamedTuple, cast
 
 from attncalc.base.text import capital, of_each
 from attncalc.languages.catalogue import ENGLISH
@@ -58,7 +58,7 @@ class Spaces(NamedTuple):
 SPACES = (
     *(Spaces(BLANK, 90), Spaces((34, 20), 56)),
     *(Spaces((34, 18), 40, in_rows=True), Spaces((30, 16), 20, in_rows=True)),
-    Spaces((28, 13), 8, in_rows=True),
+    *(Spaces((28, 13), 8, in_rows=True), Spaces((17, 10), 4, in_rows=True)),
 )
 """The spaces of worksheets, the widest first."""
 
@@ -105,9 +105,15 @@ def write_paper(documents: Sequence[parts.Document], report: Report | None = Non
 def _sheet(document: parts.Document, ink: Ink) -> Sheet:
     shown = in_language(document)
     names = [each.text for each in shown.parts if isinstance(each, parts.Field) and each.text]
-    kinds = SPACES if any(map(parts.is_to_fill_in, document.parts)) else SPACES[:1]
+    is_blank, has_tiles = (any(map(each, shown.parts)) for each in (parts.is_to_fill_in, _is_tile))
+    kinds = SPACES if is_blank else (SPACES[0], SPACES[-1]) if has_tiles else SPACES[:1]
     sizes = (list(_Paper(ink, document.language, spaces).document(shown)) for spaces in kinds)
     return Sheet(shown.title, ", ".join(names), _on_few_pages(sizes))
+
+
+def _is_tile(part: parts.Part) -> bool:
+    """Return whether a part is a step that can be beside others: without work or marks."""
+    return isinstance(part, parts.Section) and not (part.lines or part.is_marked)
 
 
 def _on_few_pages(sizes: Iterator[list[Line]]) -> list[Line]:
@@ -125,23 +131,30 @@ class _Paper(parts.DocumentWriter[Line]):
         self.ink, self.spaces = ink, spaces
         self.formulas, self.small = (Formulas(ink, size, language) for size in (SIZE, WORK))
 
-    def to_fill_in(self, sections: Sequence[parts.Section]) -> Iterator[Line]:
-        """Yield steps, narrow ones side by side above the room for their work if that is small."""
-        if not self.spaces.in_rows:
-            yield from super().to_fill_in(sections)
-            return
+    def body(self, content: Iterable[parts.Part]) -> Iterator[Line]:
+        for is_tile, group in groupby(content, _is_tile):
+            if is_tile and self.spaces.in_rows:
+                yield from self._steps(cast("list[parts.Section]", [*group]))
+            else:
+                yield from chain.from_iterable(map(self.write, group))
+
+    def _steps(self, sections: Sequence[parts.Section]) -> Iterator[Line]:
+        """Yield steps, narrow ones side by side, on worksheets above the room for their work."""
         tiles = [self._tile(section) for section in sections]
         for first, end in blocks_of([tile.width for tile in tiles], ROOM, BETWEEN):
             if end - first == 1:
                 yield from self.section(sections[first])
                 continue
-            yield Line(placed(_hung(tiles[first:end])), 14.0, stays=True)
-            yield from self._room_below()
+            has_room = sections[first].has_room
+            yield Line(placed(_hung(tiles[first:end])), 14.0, stays=has_room)
+            if has_room:
+                yield from self._room_below()
 
     def _tile(self, section: parts.Section) -> Box:
         """Return a step as one box; one that needs a line is as wide as it."""
         blocks = list(self._blocks(section.shown))
-        if section.remarks or section.legend or any(block.caption for block in blocks):
+        said = [*section.remarks, *section.legend, *footnote(section, self.say)]
+        if said or any(block.caption for block in blocks):
             return Box(ROOM)
         matrices = beside([block.box for block in blocks], BETWEEN)
         title, equation = self._titled(section, matrices.width)
