@@ -68,9 +68,7 @@ def formula(
 ) -> Expression:
     """Return the right-hand side of an equation in matrix notation.
 
-    equation: the equation.
     operands: the notation of its inputs.
-    settings: the numbers that it reads by name.
     notation: its notation in the library, or "".
     is_turned: whether a stated product of matrices is reversed, with both transposed.
     If it is not stated, and matrices cannot express the equation, it is the entry of the equation.:

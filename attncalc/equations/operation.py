@@ -90,7 +90,6 @@ class Statement(NamedTuple):
     def summing(self, shapes: Sequence[Shape], to: Shape) -> "Statement":
         """Return the equation with the flags, and the size, of what is summed to reach a shape.
 
-        shapes: the shapes of the inputs.
         to: the shape of the result: without heads all are added (`heads`), with fewer, `sharing` of
             them each (`grouped`); of a single row, all rows (`rows`); `one` where none is.
         """
@@ -249,7 +248,6 @@ class Operation:
 
         arriving: the number of upstream gradients of it, and of each equation that is computed with
             it: they follow its inputs.
-        shapes: the shapes of its inputs.
         """
         from attncalc.equations.derive import gradient_name, total
 

@@ -131,7 +131,6 @@ class Equation:
 
     name: the matrix on the left-hand side.
     at, over: its indices, and what each runs over (None: found from the matrices that it indexes).
-    right: the right-hand side.
     taught: forms of the same value that the written-out work shows before `right`.
     together: of a mutual recurrence, the other equations: row by row, all are computed together.
     """

@@ -24,7 +24,6 @@ def wishes_of(asked: Mapping[str, Any], **known: Any) -> Wishes:
 
     Raises InputError if there is no such condition, or its value is invalid.
 
-    asked: the conditions, as typed.
     **known: conditions that always apply.
 
     >>> wishes_of({"tokens": "2", "entries": "0,1", "causal": True}).entries.values

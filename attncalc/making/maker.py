@@ -60,7 +60,6 @@ WORDS = (
 class Made:
     """A new problem, and how it was found.
 
-    problem: the problem.
     tried: the number of candidates, including this one.
     rejected: the number of rejected candidates by reason, the most frequent first.
     waived: common mistakes that no problem of its kind can show.

@@ -192,8 +192,6 @@ def refuse_unread(problem: Outer, parts: Sequence[Placed]) -> None:
     """Refuse settings that nothing reads, in the problem and in each of its layers and attentions.
 
     Raises InputError naming the setting, and its requirements.
-
-    parts: its placed parts.
     """
     _check(problem, "", _said(problem), parts)
     for prefix, own in problem.inner.items():

@@ -134,7 +134,6 @@ class OrNone:
 class Setting(NamedTuple):
     """A convention.
 
-    default: the default value.
     read: returns the value, or raises `NotANumber` or `ValueError` where it cannot be one.
     takes: its accepted values, as text.
     says: its meaning, as in the help of its flag.

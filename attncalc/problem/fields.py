@@ -343,8 +343,6 @@ _STATED = re.compile(r"([\w.]{1,100}) *+(?:\[[^\]]{0,200}\] *+)?=(?!=)")
 def read_lines(given: Any) -> Lines:
     r"""Read a list of equations, or a text with one on each line.
 
-    Examples
-    --------
     >>> read_lines("a[i] = X[i,0]  # first\nb[i] = X[i,1]")
     ('a[i] = X[i,0]  # first', 'b[i] = X[i,1]')
     """
@@ -388,18 +386,10 @@ class EquationFields:
 
 
 OWNERS = (
-    PatchFields,
-    EmbeddingFields,
-    AttentionFields,
-    LayerFields,
-    ResidualFields,
-    NormalisationFields,
-    FeedForwardFields,
-    LatentFields,
-    HeadFields,
-    GradientFields,
+    PatchFields, EmbeddingFields, AttentionFields, LayerFields, ResidualFields,
+    NormalisationFields, FeedForwardFields, LatentFields, HeadFields, GradientFields,
     EquationFields,
-)
+)  # fmt: skip
 """Who declares fields; a further part adds its own."""
 GIVEN: dict[str, MatrixField] = {
     n: each for o in OWNERS for n, each in declared(o, MatrixField).items()

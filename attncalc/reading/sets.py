@@ -61,7 +61,6 @@ class Handed(NamedTuple):
 class ClassSet(NamedTuple):
     """A set: the students of a class, and their problems.
 
-    place: the folder of the set.
     handed: the problems of each student, in order.
     secret: the secret of the set, in hexadecimal digits; "" if its list has none.
     """
@@ -169,7 +168,9 @@ def _handed(given: Any, place: Path, source: Path) -> tuple[Handed, ...]:
         if not isinstance(name, str) or not isinstance(file, str):
             raise _strange(source)
         parts = file.split("/")
-        if parts[0] != given["folder"] or not all(part == _in_set(part) for part in parts):
+        if parts[0] != given["folder"] or not all(
+            part in ("problem.json", path_name(part, "")) for part in parts
+        ):
             raise _strange(source)
         code = of_it.get("code", "")
         found.append(Handed(name, place.joinpath(*parts), code if isinstance(code, str) else ""))
@@ -177,16 +178,11 @@ def _handed(given: Any, place: Path, source: Path) -> tuple[Handed, ...]:
     return tuple(found)
 
 
-def _in_set(part: str) -> str:
-    return part if part == "problem.json" else path_name(part, "")
-
-
 def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[Unpaired]]:
     """Return the students of answers, by the names of files and folders; and unmatched files.
 
     Raises InputError if one of them does not exist, or all are empty.
 
-    given: the set.
     answers: folders of answers, or single ones.
     """
     names = _Names(given)

@@ -26,7 +26,6 @@ def attention_and_head(
 
     solution: the solution; the weights of at least one attention are kept.
     wanted: the request. Without a name it refers to the first attention.
-    mean: whether "mean" is allowed.
     """
     step, asked = _named("" if wanted is None else str(wanted).strip(), solution)
     count = max(1, len(solution.heads_of(step)))

@@ -8,7 +8,7 @@ from functools import partial
 from attncalc.base.decimals import COST_OF_FUNCTION, Digits
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import Plan
+from attncalc.problem.step import Plan, shapes_of
 
 SPARE_FACTORS = 2
 """Factors of an entry beyond those that the plan multiplies."""
@@ -87,17 +87,9 @@ def _cost(products: int, functions: int, precision: int) -> float:
 
 def _work_of(problem: Problem, plan: Plan) -> tuple[int, int]:
     """Return the number of multiply-adds and of functions of a run."""
-    shapes: dict[str, tuple[int, ...]] = {
-        name: matrix.shape for name, matrix in problem.given.items()
-    }
-    all_products = all_functions = 0
-    for step in plan:
-        inputs = [shapes[name] for name in step.inputs]
-        shapes[step.name] = step.operation.shape(*inputs)
-        products, functions = step.operation.cost(*inputs)
-        all_products += products
-        all_functions += functions
-    return all_products, all_functions
+    shapes = shapes_of(plan, problem.given)
+    costs = [step.operation.cost(*(shapes[name] for name in step.inputs)) for step in plan]
+    return sum(products for products, _ in costs), sum(functions for _, functions in costs)
 
 
 def _highest_place(number: Decimal | Fraction) -> int:

@@ -23,7 +23,6 @@ def refuse_what_cannot_fit(
     Raises InputError with the sizes, the available memory, and the advice.
 
     sizes: bytes by purpose.
-    wanted: the requested steps.
     way_out: advice; None for "select fewer steps".
     """
     needed = sum(sizes.values())
@@ -84,9 +83,6 @@ def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
     """Refuse infinite and undefined numbers, except masked ones, which never matter.
 
     Raises InputError naming the first step, row and column.
-
-    matrices: the matrix of every step, by name.
-    plan: the steps.
     """
     for name, matrix in matrices.items():
         # a finite sum of squares contains no nan or ∞, and is faster than a test of each entry

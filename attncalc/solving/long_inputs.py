@@ -55,7 +55,6 @@ def run_in_blocks(
 ) -> dict[str, Matrix]:
     """Compute the steps of a plan on long inputs, in floats.
 
-    given: the given matrices.
     wanted: the names of the steps whose matrices are kept.
     decimals: the decimals to which each step is rounded; None for full precision.
     report: called after each block with the number of finished blocks, and of all.
@@ -98,8 +97,6 @@ def run_remaking(
 
     Returns the requested steps by name; those from the scores to the weights are recomputed when
     read.
-
-    steps, given, wanted, decimals, report: as in `run_in_blocks`.
     """
     cores = [_parts(part)[1] for part in _by_attention(steps)]
     wide = {step.name for core in cores for step in core[:-1]}

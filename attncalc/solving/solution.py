@@ -298,21 +298,17 @@ class Solution:
     def heads_of(self, step: Step) -> tuple[Head, ...]:
         """Return the weights of each head of an attention, with their connections."""
         if step.name not in self._heads:
-            self._heads[step.name] = tuple(self._made_heads(step))
+            weights, rounded = self._weights(step)
+            attention, is_one = self.problem.attention_of(step.name), weights.ndim == 2
+            pairs = [(weights, rounded)] if is_one else zip(weights, rounded, strict=True)
+            numbered = enumerate(pairs, start=int(not is_one))
+            made = tuple(Head(number, *pair, attention) for number, pair in numbered)
+            self._heads[step.name] = made
         return self._heads[step.name]
 
     @cached_property
     def _heads(self) -> dict[str, tuple[Head, ...]]:
         return {}
-
-    def _made_heads(self, step: Step) -> Iterator[Head]:
-        weights, rounded = self._weights(step)
-        attention = self.problem.attention_of(step.name)
-        if weights.ndim == 2:
-            yield Head(0, weights, rounded, attention)
-            return
-        for number, (one, other) in enumerate(zip(weights, rounded, strict=True), start=1):
-            yield Head(number, one, other, attention)
 
     @cached_property
     def connections(self) -> tuple[Any, ...]:

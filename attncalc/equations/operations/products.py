@@ -133,8 +133,7 @@ class Weigh(Operation):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Multiply weights by values."""
         A, V = matrices
-        weighed: Matrix = np.matmul(A, for_heads_of(A, V), out=out)
-        return weighed
+        return np.asarray(np.matmul(A, for_heads_of(A, V), out=out))
 
     @property
     def shares(self) -> tuple[str, ...]:

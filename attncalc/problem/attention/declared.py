@@ -27,13 +27,7 @@ from attncalc.problem.field import (
 
 SQRT_DK, NONE = "sqrt_dk", "none"
 DISPLAY, EACH_STEP = "display", "each-step"
-DOT, GENERAL, ADDITIVE, CONCAT, DISTANCE = SCORES = (
-    "dot",
-    "general",
-    "additive",
-    "concat",
-    "distance",
-)
+DOT, GENERAL, ADDITIVE, CONCAT, DISTANCE = "dot", "general", "additive", "concat", "distance"
 OF_SCORE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     DOT: ((), ()),
     GENERAL: (("W_S",), ()),
@@ -42,6 +36,7 @@ OF_SCORE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     DISTANCE: ((), ()),
 }
 """The matrices that each kind of score needs, and those that it can have."""
+SCORES = tuple(OF_SCORE)
 IN_ORDER = ("Q", "K", "V", "S", "S_scaled", "S_masked", "A", "H", "C", "O")
 """The results of an attention by itself, each after those that it depends on."""
 MOST_DECIMALS = 12
