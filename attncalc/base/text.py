@@ -112,12 +112,8 @@ def within(encoding: str, text: str) -> str:
     """Return `text` in an encoding: attncalc's signs in ASCII, others as escapes."""
     if encoding.lower().startswith("utf"):
         return text
-    return (
-        text.replace(" · ", " | ")
-        .translate(_ASCII)
-        .encode(encoding, "backslashreplace")
-        .decode(encoding)
-    )
+    plain = text.replace(" · ", " | ").translate(_ASCII)
+    return plain.encode(encoding, "backslashreplace").decode(encoding)
 
 
 KEPT_FOR_DEVICES = re.compile(r"con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]")

@@ -178,7 +178,10 @@ class Operation:
             value = getattr(self, field.name)
             if isinstance(value, int | Fraction) and not isinstance(value, bool):
                 settings[field.name] = value
-        return Statement.of(type(self).__name__, len(shapes))._replace(settings=settings)
+        name = type(self).__name__
+        if is_grouped(shapes) and is_stated(f"Grouped{name}"):
+            name = f"Grouped{name}"
+        return Statement.of(name, len(shapes))._replace(settings=settings)
 
     def formula(self, *operands: Expression) -> Expression:
         """Return the right-hand side in matrix notation, for operands as in `explain`."""

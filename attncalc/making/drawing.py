@@ -35,10 +35,7 @@ OF_LAYERS = {"encoder": ("",), "decoder": ("self.", "cross.")}
 
 
 def shapes_of(wishes: Wishes) -> Shapes:
-    """Return the shape of each given matrix of a problem of this kind.
-
-    Raises InputError if a matrix is requested that the problem does not have.
-    """
+    """Return the shape of each given matrix of a problem of this kind."""
     if wishes.like is not None:
         return {name: matrix.shape for name, matrix in given_upright(wishes.like).items()}
     shapes: Shapes = dict(_needed(wishes))

@@ -87,8 +87,6 @@ def spec_of(
 ) -> Spec:
     """Return a specification; `place` names it in messages.
 
-    Raises InputError if it has unknown keys, or impossible conditions.
-
     given: the specification: its problems, formats, seed and secret; or the list of a set.
     titled: returns the title of a problem without one, from its name and its language.
     """

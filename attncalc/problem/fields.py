@@ -13,7 +13,6 @@ from attncalc.problem.field import (
     FEED_FORWARD,
     GRADIENTS,
     HEAD,
-    KINDS,
     LAYERS,
     MORE,
     NORMALISATION,
@@ -61,8 +60,8 @@ class PatchFields:
 class EmbeddingFields:
     """Ids, tables and a class token; `Problem` describes them."""
 
-    ids: Any = matrix("ids", "Token ids instead of X: rows of W_E.", MORE, "self")
-    W_E: Any = matrix("table", "Embedding table, one row per id.", MORE, "self")
+    ids: Any = matrix("ids", "Token ids instead of X: rows of W_E.", kind="self")
+    W_E: Any = matrix("table", "Embedding table, one row per id.", kind="self")
     first_id: int = setting(
         0,
         Whole(0, 1),
@@ -217,14 +216,14 @@ class FeedForwardFields:
 class LatentFields:
     """The matrices of a latent attention; `Problem` describes them."""
 
-    W_DQ: Any = matrix("weights", "Weights of the latent vectors of queries.", MORE, LAYERS)
-    b_DQ: Any = matrix("bias", "Bias of the latent vectors of queries.", MORE, LAYERS)
-    gamma_DQ: Any = matrix("bias", "Gain of the latent vectors of queries.", MORE, LAYERS)
-    W_DKV: Any = matrix("weights", "Weights of the latent vectors of keys, values.", MORE, LAYERS)
-    b_DKV: Any = matrix("bias", "Bias of the latent vectors of keys and values.", MORE, LAYERS)
-    gamma_DKV: Any = matrix("bias", "Gain of the latent vectors of keys, values.", MORE, LAYERS)
-    W_KR: Any = matrix("weights", "Weights of the keys' columns for rope.", MORE, LAYERS)
-    b_KR: Any = matrix("bias", "Bias of the keys' columns for rope.", MORE, LAYERS)
+    W_DQ: Any = matrix("weights", "Weights of the latent vectors of queries.", kind=LAYERS)
+    b_DQ: Any = matrix("bias", "Bias of the latent vectors of queries.", kind=LAYERS)
+    gamma_DQ: Any = matrix("bias", "Gain of the latent vectors of queries.", kind=LAYERS)
+    W_DKV: Any = matrix("weights", "Weights of the latent vectors of keys, values.", kind=LAYERS)
+    b_DKV: Any = matrix("bias", "Bias of the latent vectors of keys and values.", kind=LAYERS)
+    gamma_DKV: Any = matrix("bias", "Gain of the latent vectors of keys, values.", kind=LAYERS)
+    W_KR: Any = matrix("weights", "Weights of the keys' columns for rope.", kind=LAYERS)
+    b_KR: Any = matrix("bias", "Bias of the keys' columns for rope.", kind=LAYERS)
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -376,7 +375,6 @@ class EquationFields:
         Lines(),
         read_lines,
         "Equation that replaces or adds a step; repeatable.",
-        KINDS,
         takes=f"a list of up to {MOST_LINES} equations, e.g. "
         "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)",
         is_list=True,
@@ -483,8 +481,6 @@ ALIASES = {
 
 def read_setting(name: str, given: Any) -> Any:
     """Return the value of a setting.
-
-    Raises InputError if it cannot have that value; the message lists the accepted values.
 
     >>> read_setting("rounding", "each step"), read_setting("scale", "1/3")
     ('each-step', Fraction(1, 3))

@@ -55,8 +55,6 @@ _Read = tuple[int, dict[str, str], dict[str, Entry]]
 class Tensors(Mapping[str, Matrix]):
     """The tensors of a safetensors file by name, each converted to an array on access.
 
-    Raises InputError if the header is invalid, or does not match the file.
-
     content: its content, in memory or mapped.
     path: the file, if there is one: each tensor is then mapped separately, so that its memory is
         freed with it.

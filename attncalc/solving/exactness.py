@@ -40,8 +40,8 @@ def needed_digits(problem: Problem, plan: Plan) -> Digits:
     ]
     factors_said = (problem.scale, problem.softcap, problem.softcap_out, problem.step)
     numbers += [each for each in factors_said if isinstance(each, Fraction)]
-    high = max(1, *(_highest_place(number) for number in numbers))
-    low = min(-problem.decimals, *(_lowest_place(number) for number in numbers))
+    places = [(1, -problem.decimals), *map(_places, numbers)]
+    high, low = max(high for high, _ in places), min(low for _, low in places)
     factors = longest_product(plan) + SPARE_FACTORS
     return Digits(
         precision=SPARE_DIGITS + factors * (high - low), guard=TRUSTED_DIGITS - factors * low
@@ -92,13 +92,8 @@ def _work_of(problem: Problem, plan: Plan) -> tuple[int, int]:
     return sum(products for products, _ in costs), sum(functions for _, functions in costs)
 
 
-def _highest_place(number: Decimal | Fraction) -> int:
+def _places(number: Decimal | Fraction) -> tuple[int, int]:
+    """Return the highest place of a number, and the lowest."""
     if isinstance(number, Fraction):
-        return len(str(abs(number.numerator) // number.denominator))
-    return number.adjusted() + 1 if number else 0
-
-
-def _lowest_place(number: Decimal | Fraction) -> int:
-    if isinstance(number, Fraction):
-        return -len(str(number.denominator))
-    return int(number.as_tuple().exponent)
+        return len(str(abs(number.numerator) // number.denominator)), -len(str(number.denominator))
+    return (number.adjusted() + 1 if number else 0), int(number.as_tuple().exponent)

@@ -20,8 +20,6 @@ def refuse_what_cannot_fit(
 ) -> None:
     """Refuse to allocate more than the available memory.
 
-    Raises InputError with the sizes, the available memory, and the advice.
-
     sizes: bytes by purpose.
     way_out: advice; None for "select fewer steps".
     """
@@ -80,10 +78,7 @@ def _left_in_group(group: Path) -> int | None:
 
 
 def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
-    """Refuse infinite and undefined numbers, except masked ones, which never matter.
-
-    Raises InputError naming the first step, row and column.
-    """
+    """Refuse infinite and undefined numbers, except masked ones, which never matter."""
     for name, matrix in matrices.items():
         # a finite sum of squares contains no nan or ∞, and is faster than a test of each entry
         if math.isfinite(np.vdot(matrix, matrix)) or np.isfinite(matrix).all():

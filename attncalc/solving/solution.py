@@ -220,7 +220,9 @@ class Solution:
     def floats(self) -> Matrices:
         """Each kept step in floats; if each step is rounded, the rounded ones."""
         # floats may be on the wrong side of a tie that rounding or hardmax then makes visible
-        if not (self._needs_exact and self.is_exact):
+        is_near = any(each.normalizer != "softmax" for each in self.problem.attentions)
+        is_near = is_near or self.problem.rounding == EACH_STEP
+        if not (is_near and self.is_exact):
             return self._in_floats.carried
         dtype = self.problem.dtype
         floats = {name: matrix.astype(dtype) for name, matrix in self._in_decimals.carried.items()}
@@ -417,12 +419,6 @@ class Solution:
     def _rounds_between(self) -> bool:
         """Whether each step is rounded before the next one reads it."""
         return self.problem.rounding == EACH_STEP and self.problem.A is None
-
-    @property
-    def _needs_exact(self) -> bool:
-        """Whether the last bit of a float could decide: where steps are rounded, or scores tie."""
-        of_ties = any(each.normalizer != "softmax" for each in self.problem.attentions)
-        return self.problem.rounding == EACH_STEP or of_ties
 
     @cached_property
     def _digits(self) -> Digits | None:

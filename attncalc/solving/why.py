@@ -97,8 +97,6 @@ def checked(entry: str, how: str, value: Any, parts: tuple[Part, ...], dtype: An
 def why(solution: Solution, step: Step, shown: Place) -> Why:
     """Return the parts of an entry.
 
-    Raises InputError if there are too many parts.
-
     step, shown: the step, and the place of the entry as shown, from 0.
     """
     work = Work(solution)

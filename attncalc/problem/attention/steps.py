@@ -33,6 +33,7 @@ from attncalc.equations.operations.products import (
 )
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK
+from attncalc.problem.embedding import has_positions
 from attncalc.problem.fields import MASKS
 from attncalc.problem.normalisation import with_statistics
 from attncalc.problem.step import Axis, Role, Step
@@ -113,11 +114,7 @@ def _projected(attention: Attention) -> Iterator[Step]:
 
 def _at_places(attention: Attention, source: str) -> str:
     """Return the name of tokens with their positions."""
-    positioned = (
-        attention.positions == "sinusoidal"
-        or getattr(attention, source.replace("X", "P")) is not None
-    )
-    return f"{source}_P" if positioned else source
+    return f"{source}_P" if has_positions(attention, source) else source
 
 
 def _own(attention: Attention, name: str) -> str:
