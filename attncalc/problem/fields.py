@@ -101,12 +101,6 @@ class LayerFields:
     layers: Any = nested("fields of each layer, in order", several=True)
     self: Any = nested("fields of a decoder's self-attention")
     cross: Any = nested("fields of a decoder's cross-attention")
-
-
-@dataclass(frozen=True, eq=False, repr=False, init=False)
-class ResidualFields:
-    """Whether the input of a part is added to its output; see `Problem`."""
-
     residual: bool = setting(
         True,
         yes_or_no,
@@ -384,9 +378,8 @@ class EquationFields:
 
 
 OWNERS = (
-    PatchFields, EmbeddingFields, AttentionFields, LayerFields, ResidualFields,
-    NormalisationFields, FeedForwardFields, LatentFields, HeadFields, GradientFields,
-    EquationFields,
+    PatchFields, EmbeddingFields, AttentionFields, LayerFields, NormalisationFields,
+    FeedForwardFields, LatentFields, HeadFields, GradientFields, EquationFields,
 )  # fmt: skip
 """Who declares fields; a further part adds its own."""
 GIVEN: dict[str, MatrixField] = {

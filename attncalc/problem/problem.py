@@ -508,10 +508,8 @@ class Problem(Outer):
     def stored(self, name: str) -> Matrix:
         """Return a given matrix in floats, in the orientation in which it was given."""
         if name in self.more:
-            own: Matrix = self.more[name]
-            return own
-        matrix: Matrix = getattr(self._fields_of(name), own_name(name))
-        return matrix
+            return np.asarray(self.more[name])
+        return np.asarray(getattr(self._fields_of(name), own_name(name)))
 
     def in_given_layout(self, name: str, matrix: Matrix) -> Matrix:
         """Return a matrix in the internal layout of a given one, in the shape that was given.

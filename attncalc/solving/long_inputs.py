@@ -160,9 +160,8 @@ class _Job:
         kept = {
             name: heads * n * width * size for name, width in wide.items() if name in self.wanted
         }
-        arrays = (
-            2 if self.decimals is None and len(kept) == 1 else 6
-        )  # later steps round block by block
+        # later steps round block by block
+        arrays = 2 if self.decimals is None and len(kept) == 1 else 6
         return kept | {
             "workspace": arrays * cores() * min(n, self._height(self._rows_at_once)) * m * size
         }

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -105,6 +105,7 @@ class Solution:
     report: Report | None = None
     remakes: bool = False
     proves: bool = True
+    _heads: dict[str, tuple[Head, ...]] = field(default_factory=dict, init=False)
 
     def __getitem__(self, name: str) -> Matrix:
         """Return the matrix of one step in floats, with an axis of heads first if it has any.
@@ -267,8 +268,13 @@ class Solution:
         return all(name in self._known for name in step.inputs)
 
     @cached_property
+    def given(self) -> Matrices:
+        """The matrices that the plan starts with."""
+        return self.problem.given
+
+    @cached_property
     def _known(self) -> Matrices:
-        return {**self.problem.given, **self.floats}
+        return {**self.given, **self.floats}
 
     @cached_property
     def digits(self) -> Mapping[str, Matrix | Rounded]:
@@ -307,10 +313,6 @@ class Solution:
             made = tuple(Head(number, *pair, attention) for number, pair in numbered)
             self._heads[step.name] = made
         return self._heads[step.name]
-
-    @cached_property
-    def _heads(self) -> dict[str, tuple[Head, ...]]:
-        return {}
 
     @cached_property
     def connections(self) -> tuple[Any, ...]:
@@ -458,7 +460,7 @@ class Solution:
             refuse_what_cannot_fit(dict.fromkeys(wide, size), set(), "pass fewer of them at once")
         after = None if decimals is None else partial(round_floats, decimals=decimals)
         made: dict[str, Matrix] = {}
-        carried = run(self.plan, self.problem.given, after, made)
+        carried = run(self.plan, self.given, after, made)
         refuse_overflow(carried, self.plan)
         return Run(self._kept(made), self._kept(carried))
 
@@ -467,11 +469,10 @@ class Solution:
         from attncalc.solving.long_inputs import run_in_blocks, run_remaking
 
         names = {step.name for step in self.steps}
-        given = self.problem.given
         if self.remakes and seen is None:
-            remade: Any = run_remaking(self.plan, given, names, decimals, self.report)
+            remade: Any = run_remaking(self.plan, self.given, names, decimals, self.report)
             return cast("Matrices", remade)  # everything read from them also exists for arrays
-        return run_in_blocks(self.plan, given, names, decimals, self.report, seen)
+        return run_in_blocks(self.plan, self.given, names, decimals, self.report, seen)
 
     @cached_property
     def _in_decimals(self) -> Run:
