@@ -454,3 +454,14 @@ def test_with_two_inputs_words_that_name_the_first_imply_the_second(tmp_path: Pa
         place = tmp_path / f"{name}.txt"
         place.write_text(text, encoding="utf-8")
         assert check(problem, place).lines[0].status is status
+
+
+@for_all("dashed", ("-->", "- - >", "- - ->", "--> (putus-putus)"))
+def test_two_arrows_of_an_output_are_its_first_and_its_second(dashed: str) -> None:
+    arrow, _, behind = dashed.partition("> ")
+    lines = (f"cat ==> sat\ncat {arrow.rstrip('>')}> mat {behind}\n", "sat ==> mat\n",
+             f"sat {arrow.rstrip('>')}> cat {behind}\n", "mat ==> cat\n",
+             f"mat {arrow.rstrip('>')}> sat {behind}\n")  # fmt: skip
+    answer = read("words", MATRICES + "\nmap:\n" + "".join(lines))
+    assert in_short(answer) == "cat>sat|mat sat>mat|cat mat>cat|sat"
+    assert not answer.unread

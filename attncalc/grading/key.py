@@ -1,6 +1,6 @@
 """The key: the right value of each entry, and the values that each accepted rounding gives."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -114,6 +114,7 @@ class Key:
             problem.standing.by_columns,
             tuple(n for each in problem.attentions for n in (*each.queries, *each.keys)),
             self.following,
+            self.mistaken,
         )
 
     def following(self, own: Mapping[str, Matrix]) -> dict[str, Matrix]:
@@ -121,16 +122,31 @@ class Key:
 
         Steps without a result, for example if a sum is 0, are left out.
         """
-        standing, found = self.problem.standing, dict[str, Matrix]()
+        known = self._followed(own).items()
+        shown = self.problem.standing.shown
+        return {n: shown(each) for n, each in known if n in self.steps and n not in own}
+
+    def mistaken(
+        self, own: Mapping[str, Matrix], names: Collection[str]
+    ) -> Iterator[tuple[str, Matrix]]:
+        """Yield what common mistakes give for some steps, from an answer's own matrices."""
+        known = self._followed(own)
+        for recipe in chain.from_iterable(self.recipes.get(name, ()) for name in names):
+            with suppress(InputError, ValueError, KeyError), np.errstate(all="ignore"):
+                made = recipe.make(lambda name: Range.at(known[name]))
+                if made is not None and made.low.shape == known[recipe.step].shape:
+                    yield recipe.step, self.problem.standing.shown(made.middle)
+
+    def _followed(self, own: Mapping[str, Matrix]) -> dict[str, Matrix]:
+        """Return the given matrices, an answer's own, and the steps that follow from them."""
         known: dict[str, Matrix] = {n: np.asarray(x) for n, x in self.problem.given.items()}
         for name, step in self.steps.items():
             if name in own:
-                known[name] = standing.shown(own[name])
+                known[name] = self.problem.standing.shown(own[name])
             elif all(each in known for each in step.inputs):
                 with suppress(InputError, ValueError), np.errstate(all="ignore"):
                     known[name] = step.operation.apply(*(known[each] for each in step.inputs))
-                    found[name] = standing.shown(known[name])
-        return found
+        return known
 
     @cached_property
     def work(self) -> Work:

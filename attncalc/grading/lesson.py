@@ -661,8 +661,9 @@ class _Judge:
 
     def _unsure(self, step: Step, written: WrittenMatrix, wrong: Matrix) -> str:
         """Return why a step may follow from something else than the given matrices; "" if not."""
-        answered = int((~np.isnan(written.values)).sum())
-        if 2 * wrong.sum() > answered and not self._is_printed(step):
+        answered = ~np.isnan(written.values)
+        off, there = (np.atleast_3d(each.T).T.sum(axis=(1, 2)) for each in (wrong, answered))
+        if (2 * off > there).any() and not self._is_printed(step):
             return "most entries do not follow from the values read before it"
         if self.is_of_others and wrong.all():
             return "a step before it has another shape"

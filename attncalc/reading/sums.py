@@ -5,7 +5,7 @@ neighbors, with the error that the rounding of their numbers allows. Sides with 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -46,6 +46,7 @@ _TEX = (
     (re.compile(r"(?<![\w*)\]])(?<![\d)\]] )\*([^\W\d_][^*=\n]{0,40})\*(?=[\s:,.])"),
      r"\1"),  # emphasis, and no product
     (re.compile(r"\\l?dots(?![A-Za-z])"), "..."),
+    (re.compile(r"\\infty(?![A-Za-z])"), "∞"),
     (re.compile(r"(?<=[\w)\]]) – (?=\S)"), " : "),
     (re.compile(r"[−–]"), "-"),
     (re.compile(r"²"), "^2"),
@@ -56,7 +57,7 @@ _IN_ROWS = re.compile(r"\[\[[^\[\]]{1,2000}\]\]")
 _PIECE = re.compile(r"\\\\|[^()\[\]{};|\\]{1,2000}|.")
 _NUMBERS = re.compile(r"\[([-+\d.,; ]{1,200})\]")
 _TOKEN = re.compile(
-    r"(?P<number>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3}(?![\w.]))?(?:…|\.{2,3})?)"
+    r"(?P<number>∞|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3}(?![\w.]))?(?:…|\.{2,3})?)"
     r"|(?P<name>[^\W\d_][^\W_]{0,30}(?:_\{[^{}]{0,12}\}|_\w{1,12})?)"
     r"|(?P<sign>[-+*·/^()\[\]{},@√ᵀ%])|(?P<other>\S)"
 )
@@ -74,6 +75,8 @@ _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
 _ANY = re.compile(r"[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?!\.?\w)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _DECIMAL = re.compile(r"[-+]?\d{0,9}\.\d{1,15}")
+_PADDED = re.compile(r"\d{1,9}\.\d{0,9}0\b")
+"""A rounded number that ends in 0."""
 _NAMED: dict[str, Callable[[Any], Any]] = {
     **{"exp": np.exp, "sqrt": np.sqrt, "√": np.sqrt, "tanh": np.tanh},
     "relu": lambda x: np.maximum(x, 0),
@@ -135,6 +138,8 @@ class _Arithmetic(Parser):
             return above / _scalar(self._deeper(self.atom))
         if token in _NAMED:
             return _NAMED[token](self._deeper(self.atom))
+        if token == "∞":
+            return np.inf
         if not any(map(str.isdigit, token)):
             raise NoValue
         return float(token.rstrip(".…"))
@@ -249,7 +254,8 @@ def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
     [('1·0 + 2·4', False)]
     """
     stated = [*_statements(_whole_lines(lines)), *_statements(_summed(lines))]
-    loose, strict = ([_compared(each, strict=way) for each in stated] for way in (False, True))
+    padded = frozenset(each for line in lines for each in _PADDED.findall(line[:LONGEST_LINE]))
+    loose, strict = ([_compared(e, padded, strict=way) for e in stated] for way in (False, True))
     doubtful = [
         not exactly[0].is_right
         for made, exactly in zip(loose, strict, strict=True)
@@ -461,22 +467,23 @@ def _value(texts: Sequence[str]) -> Matrix | None:
     return value if value.size and np.isfinite(value).all() else None
 
 
-def _compared(stated: _Stated, *, strict: bool) -> list[Sum]:
+def _compared(stated: _Stated, padded: Container[str], *, strict: bool) -> list[Sum]:
     """Return that a statement is right, or its wrong entries; [] if it states nothing.
 
     It is wrong if no reading of the left side gives the right side.
     """
-    made = [*filter(None, (_by_reading(stated, left, strict) for left in stated.lefts))]
+    made = [*filter(None, (_by_reading(stated, left, padded, strict) for left in stated.lefts))]
     return next((each for each in made if each[0].is_right), made[0] if made else [])
 
 
-def _by_reading(stated: _Stated, left: _Side, strict: bool) -> list[Sum]:
+def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: bool) -> list[Sum]:
     right, is_equal = stated.right, stated.sign == "="
     a, b = np.squeeze(left.value), np.squeeze(right.value)
     if a.shape != b.shape or not (left.operates or (not is_equal and "." in left.text)):
         return []
     exact = _exact(left, right, strict)
-    slack = _slack(left, exact) + _slack(right, exact, whole=not (is_equal and right.operates))
+    slack = _slack(left, exact, padded)
+    slack = slack + _slack(right, exact, padded, whole=not (is_equal and right.operates))
     off = np.abs(a - b) > slack + DUST * np.maximum(1.0, np.abs(a))
     own = stated.line, stated.last, left.text
     if not off.any():
@@ -502,20 +509,21 @@ def _exact(left: _Side, right: _Side, strict: bool) -> int:
     return min(shown) if len(shown) == 1 and (is_given or shown == {most}) else 0
 
 
-def _slack(side: _Side, exact: int, *, whole: bool = False) -> Matrix:
+def _slack(side: _Side, exact: int, padded: Container[str], *, whole: bool = False) -> Matrix:
     """Return the largest errors of a side, from the rounding of its numbers.
 
-    Numbers with fewer decimals than `exact` have none, nor have whole numbers unless `whole`.
-    Equal texts are one number.
+    Numbers with fewer decimals than `exact` have none, unless they are `padded` with zeros
+    elsewhere; nor have whole numbers unless `whole`. Equal texts are one number.
     """
     texts = [each.text for each in side.tokens]
     value = np.squeeze(side.value)
     slack: Matrix = np.zeros(value.shape)
     for each in {text.text for text in side.tokens if text.kind == "number"}:
         is_whole = "." not in each and "e" not in each.lower()
-        if (is_whole and not whole) or (not whole and _decimals(each) < exact):
+        longer = each + "0" * (0 if whole else exact - _decimals(each))
+        if (is_whole and not whole) or (longer != each and longer not in padded):
             continue
-        half, ends = half_unit(each), [0 * value]
+        half, ends = half_unit(longer), [0 * value]
         for moved in (half, -half):
             number = repr(float(each.rstrip(".…")) + moved)
             end = _value([number if text == each else text for text in texts])

@@ -239,24 +239,30 @@ def _by_own_results(
     """Yield the report of an example.
 
     A wrong entry is left out if right arithmetic of the lesson gives it, from numbers that were
-    rounded before. A result is not checked if most of its wrong entries are right by themselves.
+    rounded before. A result is not checked if most of its wrong entries are right by themselves,
+    or if right arithmetic gives it as a vector.
 
     results: the results of right arithmetic.
     made: the matrices that are functions of earlier ones.
     """
     right_by_name: dict[str, list[bool]] = {}
+    other: set[str] = set()
     rounded: set[int] = set()
     for place, (one, first, last) in enumerate(placed):
         if one.kind == WRONG:
             found, right = numbers_of(one.found)[:1], numbers_of(one.right)[:1]
-            there = chain(results, made)
-            own = [n for start, stop, n in there if first <= stop and start <= last]
-            right_by_name.setdefault(one.name, []).append(any({*found} <= n for n in own))
+            own, made_here = (
+                [n for start, stop, n in each if first <= stop and start <= last and {*found} <= n]
+                for each in (results, made)
+            )
+            right_by_name.setdefault(one.name, []).append(bool(own or made_here))
+            if any(len(numbers) > 1 for numbers in own):
+                other.add(one.name)
             unit = 2 * half_unit(one.found.replace(",", "."))
             is_near = found and right and abs(found[0] - right[0]) < LATEST * unit < LATEST
             if is_near and any({*found} <= numbers for _, _, numbers in results):
                 rounded.add(place)
-    other = {name for name, each in right_by_name.items() if 1 < len(each) < 2 * sum(each)}
+    other |= {name for name, each in right_by_name.items() if 1 < len(each) < 2 * sum(each)}
     for name, entries in groupby(enumerate(placed), lambda each: each[1][0].name):
         run = [*entries]
         left = [each for place, each in run if place not in rounded]

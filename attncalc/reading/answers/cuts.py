@@ -9,7 +9,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Entry
-from attncalc.reading.answers.expected import near
+from attncalc.reading.answers.expected import are_weights, near
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.numerals import read_entry
 
@@ -48,7 +48,7 @@ _FRACTION = re.compile(r"\\[tdc]?frac\s*(?:\{(-?[\d.]+)\}\s*\{([\d.]+)\}|(\d)(\d
 _NUMBER = re.compile(
     rf"(?<![\w.{COMMA}])[-−–—⁻]?\s?(?:inf(?:inity|ty)?\b|∞|\\infty"
     rf"|(?:\d+(?:[.{COMMA}]\d+)?(?:e[-+]?\d+)?|[.{COMMA}]\d+)(?![^\W\d_]))"
-    r"(?:/√?\d+(?:\.\d+)?(?![\w.]))?(?:\s?\\?%)?",
+    rf"(?:/√?\d+(?:[.{COMMA}]\d+)?(?![\w.]))?(?:\s?\\?%)?",
     re.IGNORECASE,
 )
 _COUNT = re.compile(r"^[\s>*-]*\d{1,2}[.):、](?=\s)")
@@ -200,6 +200,7 @@ def cuts(
     turned: bool,
     least: float,
     strides: int = 1,
+    rows: int = 0,
 ) -> list[Cut]:
     """Return the best cut of each layout: rows, columns of a table, results, columns for rows.
 
@@ -210,12 +211,13 @@ def cuts(
     turned: whether it may be transposed.
     least: the smallest share of entries that must agree.
     strides: the largest distance between the entries of a row, in numbers.
+    rows: the number of rows of a head, if it has several, one below the other.
     """
     if key.ndim != 2 or key.size > MOST_ENTRIES or key.size * len(numbers) > MOST_WORK:
         return []
     values = np.array([each.value for each in numbers])
     agree = near(values[:, np.newaxis, np.newaxis], key[np.newaxis])
-    is_there, is_seen = agree[free].any(axis=0), _is_seen(key)
+    is_there, is_seen = agree[free].any(axis=0), unmasked(key)
     if is_there.sum() < least * (is_seen | is_there).sum():
         return []
     is_operand = np.array([each.is_operand for each in numbers], bool)
@@ -239,8 +241,8 @@ def cuts(
         for way in ("", ", columns as rows") if turned else ("",):
             own = agree[run].swapaxes(1, 2) if way else agree[run]
             seen_there = is_seen.T if way else is_seen
-            for rows, stride in _arrangements(own, seen_there, strides, least):
-                places = np.where(rows >= 0, run[rows], -1)
+            for found_rows, stride in _arrangements(own, seen_there, strides, least, rows):
+                places = np.where(found_rows >= 0, run[found_rows], -1)
                 places = places.T if way else places
                 if not free[places[places >= 0]].all():
                     continue
@@ -249,16 +251,18 @@ def cuts(
     return found
 
 
-def _is_seen(key: Matrix) -> Matrix:
+def unmasked(key: Matrix) -> Matrix:
     """Return which entries are not masked: scores of -inf, and weights of 0 above the diagonal."""
-    above = np.triu(np.ones(key.shape, bool), 1)
-    are_weights = np.all(key >= 0) and np.allclose(key.sum(axis=-1), 1)
-    seen: Matrix = np.isfinite(key) & ~(above & bool(are_weights and not key[above].any()))
+    height, width = key.shape[-2:]  # of several heads, side by side or one below the other
+    rows, columns = (np.arange(size) % max(1, min(height, width)) for size in (height, width))
+    above = columns > rows[:, np.newaxis]
+    is_masked = are_weights(key) and not np.where(above, key, 0).any()
+    seen: Matrix = np.isfinite(key) & ~(above & is_masked)
     return seen
 
 
 def _arrangements(
-    agree: Matrix, is_seen: Matrix, strides: int, least: float
+    agree: Matrix, is_seen: Matrix, strides: int, least: float, rows_of_head: int
 ) -> Iterator[tuple[Matrix, int]]:
     """Yield the best rows of a matrix among numbers, and the distance of the entries in a row.
 
@@ -275,7 +279,7 @@ def _arrangements(
         if not _can_be(scores, height * width, least):
             continue
         spans = [stride * (width - 1) + 1] * (height - 1)
-        for rows in (_in_order([*scores], spans), _beside(scores, stride, width)):
+        for rows in (_in_order([*scores], spans, rows_of_head), _beside(scores, stride, width)):
             if rows is not None:
                 yield rows[:, None] + stride * np.arange(width), stride
     if not is_seen.all() and is_seen.any(axis=1).all():
@@ -286,7 +290,8 @@ def _arrangements(
             for i, (own, count) in enumerate(zip(places, shortest, strict=True))
         ]
         can_be = _can_be(counts, is_seen.sum(), least)
-        rows = _in_order(counts, [len(own) for own in places[:-1]]) if can_be else None
+        spans = [len(own) for own in places[:-1]]
+        rows = _in_order(counts, spans, rows_of_head) if can_be else None
         if rows is not None:
             yield np.where(is_seen, rows[:, None] + np.cumsum(is_seen, axis=1) - 1, -1), 1
 
@@ -311,28 +316,30 @@ def _beside(scores: Matrix, stride: int, width: int) -> Matrix | None:
     return found
 
 
-def _in_order(scores: Sequence[Matrix], spans: Sequence[int]) -> Matrix | None:
+def _in_order(scores: Sequence[Matrix], spans: Sequence[int], rows_of_head: int) -> Matrix | None:
     """Return the first numbers of the best rows in order, by dynamic programming.
 
     `scores` holds how many entries of each row agree, for each number where it may begin; `spans`
-    the numbers from the beginning of a row to its end.
+    the numbers from the beginning of a row to its end. A jump before a head costs a little less.
     """
     if min(map(len, scores)) < 1:
         return None
     total, back = scores[0], []
-    for score, span in zip(scores[1:], spans, strict=True):
+    for row, (score, span) in enumerate(zip(scores[1:], spans, strict=True), start=1):
+        is_first = rows_of_head > 0 and row % rows_of_head == 0
+        jump = JUMP - GAPS[1][1] * is_first
         starts = len(score)
         best, came = np.full(starts, -np.inf), np.zeros(starts, int)
         jumps = np.maximum.accumulate(total)
         where = np.maximum.accumulate(np.where(total == jumps, np.arange(len(total)), 0))
-        for gap, cost in (*GAPS, (0, JUMP)):
+        for gap, cost in (*GAPS, (0, jump)):
             shift = span + gap
             if shift >= starts:
                 continue
             count = min(starts - shift, len(total))
-            gain = (jumps if cost == JUMP else total)[:count] - cost
+            gain = (jumps if cost == jump else total)[:count] - cost
             better = gain > best[shift : shift + count]
-            from_there = where if cost == JUMP else np.arange(len(total))
+            from_there = where if cost == jump else np.arange(len(total))
             best[shift : shift + count][better] = gain[better]
             came[shift : shift + count][better] = from_there[:count][better]
         total = best + score

@@ -13,7 +13,7 @@ from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix
 from attncalc.reading.answers.cuts import numbers_of
-from attncalc.reading.answers.expected import Expected, near, share_alike
+from attncalc.reading.answers.expected import Expected, are_weights, near, share_alike
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_SENTENCE
 from attncalc.reading.answers.witness import is_side_by_side
@@ -147,13 +147,10 @@ def _is_right(name: str, written: WrittenMatrix, expected: Expected) -> bool:
 
 def _follows(read: Mapping[str, WrittenMatrix], expected: Expected) -> Mapping[str, Matrix]:
     """Return the steps that follow from an answer's own matrices."""
-    own = {
-        n: each.values for n, each in read.items()
-        if each.shape == expected.shape(n) and not np.isnan(each.values).any()
-    }  # fmt: skip
+    own = expected.whole(read)
     found: dict[str, Matrix] = {}
     for name in expected.steps:  # from the steps before it, and not from itself
-        if name in own and expected.follows is not None:
+        if name in own:
             rest = {n: each for n, each in own.items() if n != name}
             found[name] = expected.follows(rest).get(name, expected.steps[name])
     return found
@@ -163,7 +160,7 @@ def _contradiction(name: str, read: Mapping[str, WrittenMatrix], expected: Expec
     """Return why a reading is impossible beside the rest of the answer, or ""."""
     written, key = read[name], expected.steps[name]
     is_of_shape = written.shape == key.shape
-    if expected.follows is None or (is_of_shape and np.isnan(written.values).any()):
+    if is_of_shape and np.isnan(written.values).any():
         return ""
     # of another shape, anything that depends on it
     other = written.values if is_of_shape else key + np.arange(key.size).reshape(key.shape) + 1.0
@@ -183,5 +180,4 @@ def _contradiction(name: str, read: Mapping[str, WrittenMatrix], expected: Expec
 def _are_no_weights(written: WrittenMatrix, key: Matrix) -> bool:
     """Return whether numbers are outside 0 to 1, where those of the key sum to 1 in rows."""
     values = written.values
-    is_share = np.allclose(key.sum(axis=-1), 1)
-    return is_share and bool((values < -OFF).any())
+    return are_weights(key) and bool((values < -OFF).any())

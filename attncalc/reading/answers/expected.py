@@ -1,6 +1,6 @@
 """The expected content of an answer, as plain values: reading does not import solving."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,6 +30,7 @@ class Expected:
     by_columns: whether tokens are columns.
     names: the names of all tokens, as on attncalc's own pages.
     follows: returns the steps that follow from matrices of an answer, as `steps` has them.
+    mistaken: yields what common mistakes give for some of the steps, from matrices of an answer.
     """
 
     steps: Mapping[str, Matrix] = field(default_factory=dict)
@@ -37,7 +38,10 @@ class Expected:
     labels: Tokens = NO_TOKENS
     by_columns: bool = False
     names: tuple[str, ...] = ()
-    follows: Callable[[Mapping[str, Matrix]], Mapping[str, Matrix]] | None = None
+    follows: Callable[[Mapping[str, Matrix]], Mapping[str, Matrix]] = lambda own: {}
+    mistaken: Callable[[Mapping[str, Matrix], Collection[str]], Iterable[tuple[str, Matrix]]] = (
+        lambda own, names: ()
+    )
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a step; () if there is no such step."""
@@ -51,6 +55,11 @@ class Expected:
     def is_whole(self, name: str, values: Matrix) -> bool:
         """Return whether a matrix has the shape of a step, and no entry is missing."""
         return values.shape == self.shape(name) and not np.isnan(values).any()
+
+    def whole(self, read: Mapping[str, WrittenMatrix]) -> dict[str, Matrix]:
+        """Return the values of the steps that were read in their shape, without gaps."""
+        own = {name: each.values for name, each in read.items()}
+        return {name: each for name, each in own.items() if self.is_whole(name, each)}
 
     def step_in(self, words: str, *, whole: bool = True) -> str:
         """Return the step that words name, or a part of which, unless `whole`; "" for none."""
@@ -85,6 +94,11 @@ class Expected:
         if key.ndim == 3 and values.ndim == 2:
             return max(share_alike(values, head) for head in key)
         return share_alike(values, key)
+
+
+def are_weights(key: Matrix) -> bool:
+    """Return whether the rows of a matrix sum to 1, within rounding."""
+    return bool((key >= 0).all() and (abs(key.sum(axis=-1) - 1) <= NEAR * key.shape[-1]).all())
 
 
 def share_alike(values: Matrix, others: Matrix) -> float:

@@ -36,7 +36,7 @@ _STOP = re.compile(r"[,.;!?。；！？\n)]")
 _SENTENCE = re.compile(r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[^\W\d_a-zà-ÿ])|[!?;](?=\s|$)|[。！？；]")
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
 _BARS = re.compile(r"[|│\t]")
-_FORMULA = re.compile(r"\d(?!(?:st|nd|rd|th)\b)|=(?=\s*[^\s>])|[\[\]*·×^]")
+_FORMULA = re.compile(r"\d(?!(?:st|nd|rd|th)\b)|=(?=\s*[^\s>=])|[\[\]*·×^]")
 """A sign of numbers or work between two names, which are then no map."""
 _WEIGHT = re.compile(r"[≈~]? ?[-+]?(?<!\d)\d{0,9}[.,]\d{1,20} ?%?|[≈~] ?\d{1,9}|(?<!\d)\d{1,9} ?%")
 _ASIDE = re.compile(r"\([^()\d\x00]{0,80}\)")
@@ -288,7 +288,9 @@ def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[Said]:
 
 
 def _is_end(mentions: Sequence[_Mention], stop: int) -> bool:
-    return all(_STOP.search(each.before) for each in mentions[stop : stop + 1])
+    """Return whether a run ends before this name, which is not the next of a list."""
+    behind = [each.before for each in mentions[stop : stop + 1]]
+    return all(_STOP.search(before) and before.strip() != "," for before in behind)
 
 
 def _in_orders(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[tuple[_Order, int]]:

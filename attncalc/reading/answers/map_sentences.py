@@ -11,7 +11,7 @@ ALL, ITSELF = "*", "="
 _NOUNS = ("out", "in", "token")
 _VERBS = ("attends", "takes", "feeds", "arrow")
 _RANKS = ("most", "second")
-_DASHED = ("⇢", "⤏", *(f"-{' -' * k}>" for k in range(1, 5)))
+_DASHED = ("⇢", "⤏", "- ")
 _PASSED = ("", "dash", "noun", "to", "other", "by", "unknown", "open", "close")
 
 
@@ -409,7 +409,7 @@ class _Walk:
                 self.value = _number(item.role)
             elif self.shares:
                 self.shares[-1] = self.shares[-1]._replace(value=_number(item.role))
-        elif item.kind == "arrow" and item.role in _DASHED:
+        elif item.kind == "arrow" and item.role.startswith(_DASHED):
             self.rank = "second"
         self.is_like = self.is_like or item.kind == "likewise"
 

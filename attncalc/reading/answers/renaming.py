@@ -69,7 +69,7 @@ def _named_by_following(parts: list[Part], expected: Expected, found: Collected)
     follows from the answer's own values before it, right or wrong.
     """
     own, there = dict[str, Matrix](), {each.name for each in parts}
-    for part in parts[:MOST] if expected.follows else ():
+    for part in parts[:MOST]:
         if part.name not in expected.steps or not part.is_whole or part.head:
             continue
         values, before = part.values, dict(own)
@@ -87,8 +87,8 @@ def _following(
     name: str, values: Matrix, before: dict[str, Matrix], there: set[str], expected: Expected
 ) -> str:
     """Return the missing step that follows from others, and has the numbers of a matrix, or ""."""
-    followed = expected.follows(before) if expected.follows else {}
-    shares = {each: share_alike(values, other) for each, other in followed.items()}
+    followed = expected.follows(before).items()
+    shares = {each: share_alike(values, other) for each, other in followed}
     if "S_scaled" in shares and is_multiple(values, before.get(name, values)):
         shares["S_scaled"] = 1.0
     missing = [each for each in shares if each in _AFTER and each not in there]

@@ -58,7 +58,7 @@ from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
 from attncalc.reading.plain.corrections import with_corrections
 from attncalc.reading.plain.grids import Line
-from attncalc.reading.plain.marks import MASKED, MOST_GRIDS, PRIVATE, typed
+from attncalc.reading.plain.marks import COMMA, MASKED, MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.sentence_rows import with_counted_rows, with_rows, without_senders
@@ -72,6 +72,18 @@ ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
 _MINUS = re.compile(r"⁻(?=[.\d])")
 """The raised minus of a calculator before a digit that is not raised."""
 _MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
+_PERCENT = re.compile(
+    r"(?<=\d) (?:per ?cent|pour cent|por cien|por cent|prozent|procent|процент)\w{0,3}\b",
+    re.IGNORECASE,
+)
+_PERCENT_FIRST = re.compile(
+    r"(?<=\S[ \t;,|:(\[])%(\d{1,3}(?:[.,]\d{1,6})?)(?=[;,|\s]{1,4}%\d|[ \t]*$)", re.MULTILINE
+)
+_DECIMAL = rf"-?\d{{1,6}}[.{COMMA}]\d{{1,6}}"
+_SUM = rf"(?:[^\W\d][^\d\n=]{{0,30}} )?{_DECIMAL}(?: [-+–] {_DECIMAL}){{1,20}}[ \t]{{0,9}}"
+_SUMS = re.compile(rf"^{_SUM}(?:\n{_SUM}){{1,20}}$", re.MULTILINE)
+"""Lines of decimals with signs between them, and no result: the signs separate."""
+_SIGN = re.compile(r" [-+–] (?=\d|-\d)")
 _MINUS_INFINITY = re.compile(
     r"\b(?:minus|moins|menos|meno) (?:l')?(?:infinity|unendlich|infini(?:to)?)\b", re.IGNORECASE
 )
@@ -97,6 +109,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     # before the text is rewritten, which makes it longer and takes time
     text, said = within_bounds(page.text)
     plain = with_decimal_commas(without_senders(PRIVATE.sub("", text)))
+    plain = _SUMS.sub(lambda sums: _SIGN.sub("   ", sums[0]), plain)
     text = _rewritten(plain, expected)
     of_map = MapReader(expected)
     blocks, document = blocks_of(
@@ -222,6 +235,8 @@ def _replace_map(
     numbers = [each.line for each in stated]
     own_lines = {*range(min(numbers), max(numbers) + 1)}
     own_lines |= {e.line for e in found.taken if e.line <= min(numbers) <= e.last}
+    behind = max(numbers) + 1  # where the second of the last output may be
+    own_lines |= {e.line for e in found.unread if e.of_map and e.line == behind}
     found.unread[:] = [
         each
         for each in found.unread
@@ -238,7 +253,8 @@ def _with_ascii_digits(text: str) -> str:
     >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
     ('−0.25 -3', 'x² 1½')
     """
-    text = _MINUS_INFINITY.sub("-∞", text.replace("\\[Infinity]", "∞"))
+    text = _PERCENT_FIRST.sub(r"\1%", text)
+    text = _PERCENT.sub("%", _MINUS_INFINITY.sub("-∞", text.replace("\\[Infinity]", "∞")))
     text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(_unread_entry, text)))
     if not _OTHER_DIGIT.search(text):
         return text

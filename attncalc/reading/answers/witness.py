@@ -9,7 +9,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache, partial
@@ -27,7 +27,16 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.copying import COPIED
-from attncalc.reading.answers.cuts import GAPS, STRIDES, WIDEST, Cut, Number, cuts, numbers_of
+from attncalc.reading.answers.cuts import (
+    GAPS,
+    STRIDES,
+    WIDEST,
+    Cut,
+    Number,
+    cuts,
+    numbers_of,
+    unmasked,
+)
 from attncalc.reading.answers.expected import NEAR, Expected, near, share_alike
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_COMMENT, NO_NAME, PROSE
@@ -72,6 +81,8 @@ _BETWEEN_DIGITS = re.compile(r"(?<=[\dlIO]),(?=\d)")
 _LABEL = re.compile(r"\s*:")
 _DRAWN = re.compile(r"^\s{0,200}/(?=\s)|(?<=\s\s)/(?=\s)|(?<=\s)/(?=\s{2}|$)", re.MULTILINE)
 """A slash that is part of a tall bracket."""
+_WORK_BEHIND = re.compile(r"(?<=\d) \([^()=\n]{0,60}=[^()\n]{0,40}\)")
+"""Work in parentheses behind its result: 1 (because -2 + 3 = 1)."""
 _RELATIONS = re.compile(r"[=≈→:]|->")
 _RELATION = re.compile(r"[=≈→]")
 _OF_WORK = re.compile(r"[=≈·×*+^]")
@@ -88,7 +99,10 @@ _ROWS = re.compile(
     rf"|(?<![\w.,;]){_OF_ROW}(?:[,;] ?{_OF_ROW}){{1,20}}(?:,? [^\W\d]{{1,3}} {_OF_ROW})?(?![\w])"
 )
 """Vectors in a sentence: (1, 2), or 0.1, 0.2 and 0.7."""
-_WORD_BEFORE, _WORD_BEHIND = re.compile(r"[^\W\d_]{2} ?$"), re.compile(r" (?:[^\W\d_]{2}|[(\[])")
+_WORD_BEFORE, _WORD_BEHIND = (
+    re.compile(r"[^\W\d_]{2} ?$"),
+    re.compile(r"\.? (?:(?:[^\W\d_] )?[^\W\d_]{2}|[(\[])"),
+)
 _ARGUMENT = re.compile(r"[^\W\d_]{3}\}?\s*+(?:\\left)?\((?:\s*+\\begin\{\w{1,20}+\})?\s*+[\[(]*+$")
 _BRACKET = re.compile(r"[\d}]\s*+(?:\\left)?\s*+(?:\\begin\{\w{1,20}+\}|\(|\[|⎡)\s*+$")
 
@@ -114,10 +128,12 @@ def witnessed(
     read = {name: each for name, each in matrices.items() if name in keys}
     wide = {name for name, each in read.items() if is_side_by_side(each, keys[name])}
     expected = _stacked(expected, wide)
+    beside = {n: np.hstack([*key]) for n, key in keys.items() if key.ndim == 3 and n not in wide}
     matrices = {n: _as_stack(each, keys.get(n)) for n, each in matrices.items()}
     text = _DRAWN.sub(" ", _without_discarded(text, found))
+    text = _WORK_BEHIND.sub(lambda aside: " " * len(aside[0]), text)
     for each in (text, text.replace("/", " ")) if "/" in text else (text,):
-        witness = Witness(each, found, expected)
+        witness = Witness(each, found, expected, beside)
         matrices = witness.testify(matrices)
         witness.without_witnessed(matrices)
         witness.without_prose(matrices)
@@ -131,17 +147,21 @@ def witnessed(
 
 def _stacked(expected: Expected, others: Container[str]) -> Expected:
     """Return steps, but for others, with the rows of each head below those of the head before."""
-    keys, follows = expected.steps, expected.follows
+    keys = expected.steps
     if all(key.ndim == 2 for key in keys.values()):
         return expected
 
+    def whole(own: Mapping[str, Matrix]) -> dict[str, Matrix]:
+        return {name: each.reshape(keys[name].shape) for name, each in own.items()}
+
     def following(own: Mapping[str, Matrix]) -> Mapping[str, Matrix]:
-        whole = {name: each.reshape(keys[name].shape) for name, each in own.items()}
-        found = follows(whole) if follows is not None else {}
-        return {name: _stack(each) for name, each in found.items()}
+        return {name: _stack(each) for name, each in expected.follows(whole(own)).items()}
+
+    def mistaken(own: Mapping[str, Matrix], names: Collection[str]) -> Iterator[tuple[str, Matrix]]:
+        return ((name, _stack(each)) for name, each in expected.mistaken(whole(own), names))
 
     steps = {name: key if name in others else _stack(key) for name, key in keys.items()}
-    return replace(expected, steps=steps, follows=following)
+    return replace(expected, steps=steps, follows=following, mistaken=mistaken)
 
 
 def is_side_by_side(written: WrittenMatrix, key: Matrix) -> bool:
@@ -172,7 +192,7 @@ def _is_settled(written: WrittenMatrix | None, key: Matrix) -> bool:
         return False
     if written.problem or written.shape not in (key.shape, (1, *key.shape)):
         return False
-    is_full = not np.isnan(written.values).any()
+    is_full = not np.isnan(written.values.reshape(key.shape)[unmasked(key)]).any()
     return is_full and float(near(written.values, key).mean()) > WRONG
 
 
@@ -206,6 +226,7 @@ def _list_work_like(
     with_commas: marks decimal commas.
     """
     read = {line for e in found.taken if e.what for line in e.lines}
+    counts = range(1, 1 + len(expected.labels.keys))  # of tokens
     for each in [*found.taken]:
         numbers = numbers_of(with_commas(each.text))
         decimals = [number.value for number in numbers if number.entry.decimals]
@@ -220,7 +241,7 @@ def _list_work_like(
             are_weights = len(decimals) > 1 and abs(sum(decimals) - 1) <= ONE * len(decimals)
             weights = (n for n in missing if are_weights and own_name(n) == "A")
             name = next(whole if "[" in each.text else weights, "")
-        elif each.how != PROSE:
+        elif each.how != PROSE or all(n.value in counts for n in numbers):
             continue
         elif not name and len(numbers) > 1:
             widths = {len(numbers_of(row)) for row in _ROWS.findall(each.text)}
@@ -236,14 +257,17 @@ def _list_work_like(
 class Witness:
     """Compares cuts of the numbers of a text with the steps that it may contain."""
 
-    def __init__(self, text: str, found: Collected, expected: Expected) -> None:
+    def __init__(
+        self, text: str, found: Collected, expected: Expected, beside: Mapping[str, Matrix]
+    ) -> None:
+        """Prepare a search; beside: the steps with several heads, with these side by side."""
         self.has_commas = COMMA in text
         text = self._with_commas(text)
         self.lines = text.split("\n")
         self.numbers = numbers_of(text)
         self.values = np.array([each.value for each in self.numbers])
         self.at = [each.line for each in self.numbers]
-        self.found, self.expected = found, expected
+        self.found, self.expected, self.beside_heads = found, expected, beside
         self.named = cache(expected.step_in)
         self.beside = cache(partial(expected.step_in, whole=False))
         said = {each.line for each in found.taken if each.what == "map"}
@@ -272,6 +296,7 @@ class Witness:
             name
             for name, key in self.expected.steps.items()
             if key.ndim == 2 and not _is_settled(read.get(name), key)
+            if not _is_settled(read.get(name), self.beside_heads.get(name, key))
             if name not in read or not _is_left_blank(read[name])
         ]
         is_left = any(each.could_be_matrix for each in self.found.unread)
@@ -288,6 +313,8 @@ class Witness:
         self._take_best(doubtful, read, least=1)
         self._take_named(doubtful, read, least=0)
         self._take_best(doubtful, read, least=ENOUGH)
+        while self._take_mistaken(doubtful, read):
+            self._take_best(doubtful, read, least=1)
         self._take_later(read)
         for name in guesses.intersection(doubtful):
             if not self.free[[*self.own.get(name, ())]].all():
@@ -311,6 +338,25 @@ class Witness:
             doubtful.remove(name)
             read[name] = self._taken(name, cut, f"{BECAUSE} those of {name}")
 
+    def _take_mistaken(self, doubtful: list[str], read: dict[str, WrittenMatrix]) -> bool:
+        """Read the first step whose numbers are those of a common mistake, and return whether."""
+        own, missing = self.expected.whole(read), [name for name in doubtful if name not in read]
+        right = {**self.expected.steps, **self.expected.follows(own), **own}.values()
+        used = {place for name in read for place in self.own.get(name, ())}
+        for name, key in self.expected.mistaken(own, missing):
+            if _is_rearranged(key, self.expected.steps[name]):
+                continue
+            found = self._best(name, None, key)
+            is_sure = found is not None and found[2].share == 1 and found[0] >= PLAIN
+            is_other = any(share_alike(key, other) == 1 for other in right)
+            is_other = is_other and found is not None and self._said(found[2], name) != name
+            if found and is_sure and not is_other and not used & {*found[2].places}:
+                doubtful.remove(name)
+                because = f"{BECAUSE} those of {name} with a common mistake"
+                read[name] = self._taken(name, found[2], because)
+                return True
+        return False
+
     def _take_named(
         self, doubtful: list[str], read: dict[str, WrittenMatrix], least: float
     ) -> None:
@@ -328,12 +374,7 @@ class Witness:
         self, names: list[str], read: Mapping[str, WrittenMatrix]
     ) -> Iterator[tuple[str, Matrix]]:
         """Yield the possible values of steps: the key's, and those that follow from the answer."""
-        steps, followed = self.expected.steps, dict[str, Matrix]()
-        if self.expected.follows is not None:
-            own = {n: each.values for n, each in read.items() if n in steps}
-            fitting = {n: x for n, x in own.items() if x.shape == steps[n].shape}
-            whole = {n: x for n, x in fitting.items() if not np.isnan(x).any()}
-            followed = {**self.expected.follows(whole)}
+        steps, followed = self.expected.steps, self.expected.follows(self.expected.whole(read))
         for name in names:
             yield name, steps[name]
             other = followed.get(name)
@@ -341,6 +382,8 @@ class Witness:
                 continue
             if not near(other, steps[name]).all():
                 yield name, other
+        # last, since outputs of heads side by side are their concatenation
+        yield from ((name, each) for name, each in self.beside_heads.items() if name in names)
 
     def _take_later(self, read: dict[str, WrittenMatrix]) -> None:
         """Read a later version of a step whose numbers are all right, where an earlier is not."""
@@ -446,7 +489,13 @@ class Witness:
         found = [
             (self._bits(name, cut, wanted), name, cut)
             for cut in cuts(
-                self.numbers, wanted, free, turned=is_open, least=least, strides=STRIDES
+                self.numbers,
+                wanted,
+                free,
+                turned=is_open,
+                least=least,
+                strides=STRIDES,
+                rows=len(self.beside_heads.get(name, ())),
             )
             if cut.share >= least and (cut.share == 1 or (key.size > FEW and self._is_sound(cut)))
             if cut.share == 1 or cut.stride == 1
@@ -859,7 +908,7 @@ class Witness:
             rows = [row[1:] for row in rows]  # it may count its row
         own = [number for row in rows for number, _ in row]
         is_power = self._are_powers(own, read)
-        are_decimals = [bool(each.entry.decimals) for each in own]
+        are_decimals = [bool(each.entry.decimals) or "/" in each.entry.text for each in own]
         if is_power.sum() > 1 and is_power[are_decimals].mean() >= ENOUGH:
             return True
         is_result = np.array([n.is_last and not label for row in rows for n, label in row], bool)
@@ -884,7 +933,7 @@ class Witness:
 
     @staticmethod
     def _are_powers(own: list[Number], read: Mapping[str, WrittenMatrix]) -> Matrix:
-        """Return which decimals are e^s of scores, or the sums of their rows."""
+        """Return which decimals are e^s of scores, or the sums of their rows, or quotients."""
         said = np.array([each.value if each.entry.decimals else np.nan for each in own])
         scores = [each.values for name, each in read.items() if own_name(name)[:1] == "S"]
         with np.errstate(all="ignore"):
@@ -892,7 +941,11 @@ class Witness:
             rows = [np.nansum(each, axis=-1) for each in powers]
             known = np.concatenate([*map(np.ravel, powers), *map(np.ravel, rows), np.empty(0)])
             within = np.abs(said[:, None] - known) <= ONE * np.maximum(1, known)
-        found: Matrix = within.any(axis=1)
+        weights = [each.values.ravel() for name, each in read.items() if own_name(name) == "A"]
+        values = np.array([each.value for each in own])
+        shares = near(values[:, None], np.concatenate([*weights, np.array([np.nan])]))
+        is_quotient = np.array(["/" in each.entry.text for each in own], bool)
+        found: Matrix = within.any(axis=1) | (is_quotient & shares.any(axis=1))
         return found
 
     def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
@@ -959,6 +1012,13 @@ def _are_sums(numbers: list[Number]) -> Matrix:
             abs(sum(before[k:]) - 1) < ONE * (i - k) for k in range(i - 1)
         )
     return found
+
+
+def _is_rearranged(values: Matrix, key: Matrix) -> bool:
+    """Return whether a matrix has the entries of another one, in other rows."""
+    alike = (np.sort(each, axis=None) for each in (values, key))
+    in_rows = (np.sort(each, axis=-1) for each in (values, key))
+    return share_alike(*alike) == 1 > share_alike(*in_rows)
 
 
 def _is_left_blank(written: WrittenMatrix) -> bool:

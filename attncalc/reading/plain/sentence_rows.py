@@ -8,7 +8,7 @@ from attncalc.reading.plain.rows import split_row
 
 _PARTED = re.compile(r",? (?:and|und|y|e|et|en) |[,;] ?| & | ")
 _CHAT = re.compile(
-    r"(?:\[[\d:/., ]{4,22}(?:[AP]M)?\]|(?:\d{1,2}[/.]\d{1,2}[/.]\d{2,4}, )?\d{1,2}:\d\d(?::\d\d)?)"
+    r"(?:\[[-\d:/., ]{4,22}(?:[AP]M)?\]|(?:\d{1,2}[/.]\d{1,2}[/.]\d{2,4}, )?\d{1,2}:\d\d(?::\d\d)?)"
     r"\s(?:- )?(?=[^\W\d])(?:[\w.]{1,20} ?){1,3}: "
 )
 """The name and time before a chat message: [10:02] ana: …."""
