@@ -720,3 +720,33 @@ def test_a_table_of_exponentials_and_sums_is_no_step() -> None:
 
 def _findings(text: str) -> Read:
     return findings_of(read_lesson("lesson.md", text.encode()), {})
+
+
+def test_a_wrong_entry_that_later_results_carry_on_is_found() -> None:
+    """A product of the printed matrices is wrong, whatever follows from it."""
+    text = H + RELATED["the product of line 1 and line 3"].replace("3.945", "3.645")
+    later = "\nP = [[2.1650, 1.7500], [2.9905, 8.1380], [1.4670, 0.9480]]\n"
+    (found,) = _findings(text + later).of("wrong")
+    assert (found.found, found.right) == ("3.645", "3.945")
+
+
+def test_a_row_of_weights_that_sums_to_1_with_swapped_digits_is_reported() -> None:
+    rows = "- T = 2: (0.456, 0.276, 0.176, 0.092)\n- T = 1: (0.642, 0.236, 0.096, 0.026)\n"
+    text = f"# Temperature\n\n{rows}- T = 0.5: ({{}}, 0.117, 0.019, 0.001)\n"
+    assert not _findings(text.format("0.863")).of("wrong")
+    (found,) = _findings(text.format("0.836")).of("wrong")
+    assert (found.line, found.found, found.right) == (5, "0.836", "0.863")
+
+
+def test_numbers_of_another_layer_or_of_other_scores_are_no_errors() -> None:
+    own = "softmax(2.0, 1.0, 0.1, -\\infty) = (0.659, 0.242, 0.099, 0.000)"
+    assert not _findings(f"Scores $s = (2.0, 1.0, 0.1, -1.2)$.\n\n$$ {own} $$\n").of("wrong")
+    given = (
+        "$X = [[1, 0], [0, 1], [1, 1]]$\n\n"
+        "$W_Q^{(1)} = [[1, 1], [0, 2]]$, $W_Q^{(2)} = [[0.5, 0], [1, 1]]$\n\n"
+        "$Q^{(1)} = [[1, 1], [0, 2], [1, 3]]$\n\n"
+        "$Q^{(2)} = H W_Q^{(2)} = [[1.2546, 0.0000], [1.5061, 0.3374], [1.5026, 0.1413]]$\n"
+    )
+    assert not _findings(given).of("wrong")
+    (found,) = _findings(given.replace("[0, 2], [1, 3]", "[0, 2], [1, 4]")).of("wrong")
+    assert (found.what, found.found, found.right) == ("Q[1,3,2]", "4", "3")

@@ -138,3 +138,25 @@ def test_sums_of_the_rows_of_a_table_count_if_most_are_right() -> None:
     other = [line.replace("sum", "Z").replace("10.61", "11.61") for line in TABLE]
     others = [line.replace("3.00", "3.30") for line in other]
     assert not [*sums_in(others)]
+
+
+SAID = (
+    "The exponentials are 2.7183, 1.6487, 1 and 1.6487, with sum 7.0157.",
+    "e^0 = 1\n\ne^{1.5} = 4.4817\n\nThe sum is 5.4817, hence 1 / 5.4817 = 0.1824.",
+    "$e^0 = 1$，$e^{0.5} = 1.6487$，总和为 2.6487。",
+)
+
+
+@for_all("text", SAID)
+def test_a_sum_that_words_name_is_that_of_the_numbers_before_it(text: str) -> None:
+    assert all(each.is_right for each in sums_in(text.split("\n")))
+    for changed in (text.replace("7.0157", "7.1058"), text.replace("is 5.4817", "is 5.4871"),
+                    text.replace("2.6487。", "2.6478。")):  # fmt: skip
+        if changed != text:
+            assert [each.is_right for each in sums_in(changed.split("\n"))].count(False) == 1
+
+
+def test_a_number_with_zeros_dropped_is_rounded_as_its_row_is() -> None:
+    line = "0.4 · 1.7415 + 1.1 · 0.0403 + (-0.3) · 0.21 + 1.8 · 1.1 = 2.6578"
+    assert [each.is_right for each in sums_in([line])] == [False]
+    assert [each.is_right for each in sums_in(["1.7415  0.0403  0.2100  1.1000", line])] == [True]

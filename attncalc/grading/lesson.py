@@ -590,7 +590,11 @@ class _Judge:
         under, wrong, expected = self._best(marks, written, wrong)
         if not wrong.any():
             return [Finding(RIGHT, name, under=under)]
-        if why := self._unsure(marks.step, written, wrong):
+        sure = self._in_sure_heads(marks.step, written, wrong)
+        unsure = Finding(UNCHECKED, name, why="most entries do not follow from the values before")
+        rest, wrong = [unsure] if (wrong & ~sure).any() else [], sure
+        why = self._unsure(marks.step, written, wrong) if sure.any() else unsure.why
+        if why:
             return [Finding(UNCHECKED, name, why=why)]
         points = np.where(wrong, expected, written.values)
         behind = self.marking.key.slack.behind(points, self._fine(written))
@@ -600,9 +604,10 @@ class _Judge:
         said = Finding(WRONG, name, under=under, why="; ".join(causes[:2]))
         if cut.any():
             said = said._replace(why="its digits are cut off, where others are rounded")
+        places = np.argwhere(wrong).tolist()
         return [
-            said._replace(**self._entry(written, (*place,), expected))
-            for place in np.argwhere(wrong).tolist()
+            *(said._replace(**self._entry(written, (*each,), expected)) for each in places),
+            *rest,
         ]
 
     def _alone(self, marks: StepMarks, written: WrittenMatrix, meant: Cause | None) -> Matrix:
@@ -659,12 +664,15 @@ class _Judge:
                 found |= script[name] == written.values
         return found
 
+    def _in_sure_heads(self, step: Step, written: WrittenMatrix, wrong: Matrix) -> Matrix:
+        """Return the wrong entries of heads most of which follow from the values before."""
+        answered = ~np.isnan(written.values)
+        off, there = (each.sum(axis=(-1, -2), keepdims=True) for each in (wrong, answered))
+        sure: Matrix = wrong & ((2 * off <= there) | self._is_printed(step))
+        return sure
+
     def _unsure(self, step: Step, written: WrittenMatrix, wrong: Matrix) -> str:
         """Return why a step may follow from something else than the given matrices; "" if not."""
-        answered = ~np.isnan(written.values)
-        off, there = (np.atleast_3d(each.T).T.sum(axis=(1, 2)) for each in (wrong, answered))
-        if (2 * off > there).any() and not self._is_printed(step):
-            return "most entries do not follow from the values read before it"
         if self.is_of_others and wrong.all():
             return "a step before it has another shape"
         if wrong.ndim == 3 and any(head.all() for head in wrong):

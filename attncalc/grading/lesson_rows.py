@@ -16,9 +16,11 @@ from attncalc.base.types import Matrix, Place
 from attncalc.equations.rows import exponentials
 from attncalc.problem.fields import own_name
 from attncalc.reading.plain.marks import COMMA
-from attncalc.reading.sums import misprints
+from attncalc.reading.sums import is_misprint, misprints
 
 FEWEST, FEWEST_TELLING = 3, 2
+FEWEST_OF_WEIGHTS = 2
+"""The fewest rows that sum to 1 for another one to be a row of weights."""
 """The fewest numbers of a row, and of its right numbers with decimals that are not 0 or 1."""
 MOST_NUMBERS = 20_000
 """The largest number of numbers of an example that are compared."""
@@ -217,7 +219,7 @@ def _compared(own: Sequence[Printed], values: Matrix, entries: Sequence[Entry]) 
         at = int(np.argmin(agrees))
         meant = f"{values[at]:.{own[at].decimals}f}"
         tells = own[at].decimals >= DECIMALS and float(meant) not in (0, 1)
-        is_wrong = tells and off[at] > wrong and _is_misprint(own[at].text.lstrip("+"), meant)
+        is_wrong = tells and off[at] > wrong and is_misprint(own[at].text.lstrip("+"), meant)
         return Odd(own, *entries[at], own[at], meant) if is_wrong else None
     return None
 
@@ -244,9 +246,33 @@ def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
                 told.add(text)
                 yield "a repeated row", Printed(line, text, float(text)), meant[0]
             known.setdefault(text, line)
-    for one, right in _misprinted_alone(lines):
-        if one.text not in told:
-            yield "a repeated number", one, right
+    for says, ways in (("a row of weights", _in_weights(texts)),
+                       ("a repeated number", _misprinted_alone(lines))):  # fmt: skip
+        for one, right in ways:
+            if one.text not in told:
+                told.add(one.text)
+                yield says, one, right
+
+
+def _in_weights(rows: Sequence[tuple[int, list[str]]]) -> Iterator[tuple[Printed, str]]:
+    """Yield numbers of rows that sum to 1 if their digits are swapped, as other rows do."""
+    weights = [
+        (line, row, np.array([*map(float, row)]), (len(row) + 1) * 0.5 * 10.0 ** -_decimals(row[0]))
+        for line, row in rows
+        if len(row) >= FEWEST and min(map(_decimals, row)) >= DECIMALS
+        if all(0 <= float(text) < 1 for text in row)
+    ]
+    if sum(abs(values.sum() - 1) <= room for *_, values, room in weights) < FEWEST_OF_WEIGHTS:
+        return
+    for line, row, values, room in weights:
+        swapped = [
+            (text, other)
+            for at, text in enumerate(row)
+            for other in misprints(text)
+            if abs(values.sum() - values[at] + float(other) - 1) <= room
+        ]
+        if abs(values.sum() - 1) > 2 * room and len(swapped) == 1:
+            yield Printed(line, swapped[0][0], float(swapped[0][0])), swapped[0][1]
 
 
 def _misprinted_alone(lines: Sequence[str]) -> Iterator[tuple[Printed, str]]:
@@ -276,13 +302,3 @@ def _is_sentence(lines: Sequence[str], line: int) -> bool:
     """Return whether a line, from 1, is part of a sentence, and not of a table."""
     words = _WORD.findall(" ".join(lines[max(0, line - 2) : line]))
     return len(words) >= FEWEST_WORDS and not {*"&|"} & {*lines[line - 1]}
-
-
-def _is_misprint(found: str, meant: str) -> bool:
-    """Return whether one character differs, or two neighbors are swapped: 0.214 for 0.241."""
-    off = [i for i, (a, b) in enumerate(zip(found, meant, strict=False)) if a != b]
-    if len(found) != len(meant) or not 0 < len(off) <= 2:
-        return False
-    return len(off) == 1 or (
-        off[0] + 1 == off[1] and {*found[off[0] : off[1] + 1]} == {*meant[off[0] : off[1] + 1]}
-    )

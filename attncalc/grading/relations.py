@@ -128,7 +128,7 @@ def related(lines: Sequence[str]) -> Related:
         repaired = each._replace(values=np.where(wrong, right, each.values))
         if not wrong.any():
             explained += [each] * (len(relation.of) == 1 and not relation.says.endswith(SAME))
-        elif not _is_used(each, repaired, known[:-1], every[place + 1 :]):
+        elif len(relation.of) > 1 or not _is_used(each, repaired, known[:-1], every[place + 1 :]):
             own = [_wrong(each, at, relation, right) for at in np.argwhere(wrong).tolist()]
             told = {(one.line, one.found) for one in said}  # a column may be part of a matrix
             said += [one for one in own if (one.line, one.found) not in told]

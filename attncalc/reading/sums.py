@@ -18,6 +18,10 @@ from attncalc.reading.plain.valuing import NoValue, Parser
 LONGEST_LINE = 2000
 MOST_LINES = 20
 """The largest number of lines of a matrix in LaTeX."""
+MOST_BEFORE, LONGEST_LIST = 6, 300
+"""The most lines, and characters, before a sum in which its terms are."""
+NEAR_SUM = 0.1
+"""The largest share by which a sum of listed numbers is wrong."""
 MOST_TOKENS, MOST_STARTS = 200, 20
 """The largest number of tokens of one side, and of places where its arithmetic may begin."""
 FEWEST_EXACT, MOST_DOUBTFUL = 3, 4
@@ -69,6 +73,19 @@ _SUMMED = re.compile(
     re.IGNORECASE,
 )
 """Numbers in brackets, and their sum: (0.70, 8.34, 4.11), sum 13.15."""
+_SUM_SAID = re.compile(
+    rf"(?:(?<![^\W\d_]){_SUM}\b|[总總]和|合计|之和)[^\d\n.;=+]{{0,15}}=?[ $]{{0,3}}"
+    r"(\d{1,9}\.\d{1,9})(?!\.?\w)(?![ $]{0,3}[-+*/·=])",
+    re.IGNORECASE,
+)
+"""A sum that words name: with sum 7.1058, The sum is 5.48."""
+_LIST = re.compile(
+    r"((?<![\w.^])\d[\d.]{0,18}"
+    r"(?:[ $]{0,3}(?:[,、;]|,? ?\b(?:and|und|et|y|e|と|和)\b)[ $]{0,3}\d[\d.]{0,18})+)"
+    r"[^\d\n=]{0,40}$"
+)
+"""Numbers of a sentence, up to the name of their sum."""
+_RESULTS = re.compile(r"= ?\$?(\d{1,9}(?:\.\d{1,9})?)(?!\.?\w)(?![ $]{0,3}[-+*/·=^])")
 _OF_SUMS = re.compile(rf"[\W_]*{_SUM}(?: of (?:the )?rows?)?[\W_]*", re.IGNORECASE)
 _BRACES = re.compile(r"(?<=\^)\{ ?(-?[\d.]+) ?\}")
 _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
@@ -277,9 +294,12 @@ def _summed(lines: Sequence[str]) -> Iterator[_Line]:
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_LINE:
             continue
-        for match in _SUMMED.finditer(_plain(line)):
+        bracketed = [*_SUMMED.finditer(_plain(line))]
+        for match in bracketed:
             numbers = _ANY.findall(match[1])
             yield number, number, f"{' + '.join(numbers)} = {match[2]}"
+        if not bracketed:
+            yield from _said(lines[max(0, number - MOST_BEFORE) : number], number)
         cells = line.strip().strip("|").split("|") if "|" in line else []
         if len(cells) != width or width < 2:
             yield from _if_most_are_right(rows)
@@ -288,6 +308,32 @@ def _summed(lines: Sequence[str]) -> Iterator[_Line]:
         elif column and (row := _sum_of_row([*map(_ANY.findall, cells[: column + 1])])):
             rows.append((number, *row))
     yield from _if_most_are_right(rows)
+
+
+def _said(lines: Sequence[str], number: int) -> Iterator[_Line]:
+    """Yield the wrong sums that words name on the last line.
+
+    Its terms are listed directly before it; or they are the results before it, and the sum is the
+    right one with a misprint.
+    """
+    before = "\n".join(map(_plain, lines[:-1]))
+    text = f"{before}\n{_plain(lines[-1])}"
+    for match in _SUM_SAID.finditer(text, len(before)):
+        said, listed = match[1], _LIST.search(text[: match.start()][-LONGEST_LIST:])
+        results = _RESULTS.findall(text[: match.start()])
+        ways = [_ANY.findall(listed[1])] if listed else []
+        ways += [results[-count:] for count in range(2, len(results) + 1)]
+        totals = [sum(map(float, way)) for way in ways]
+        room = [(len(way) + 1) * half_unit(said) + DUST for way in ways]
+        off = [abs(total - float(said)) for total in totals]
+        if _decimals(said) < 2 or any(a <= b for a, b in zip(off, room, strict=True)):
+            continue
+        for place, (way, total) in enumerate(zip(ways, totals, strict=True)):
+            is_listed = bool(listed) and not place and off[0] < NEAR_SUM * total
+            is_swapped = any(abs(float(e) - total) <= room[place] for e in misprints(said))
+            if is_listed or is_swapped or is_misprint(said, f"{total:.{_decimals(said)}f}"):
+                yield number, number, f"{' + '.join(way)} = {said}"
+                break
 
 
 def _sum_of_row(cells: list[list[str]]) -> tuple[str, bool] | None:
@@ -542,6 +588,16 @@ def half_unit(number: str) -> float:
     mantissa, _, power = plain.lower().partition("e")
     half = 0.5 * 10.0 ** (int(power or 0) - _decimals(mantissa))
     return half if plain == number else 2 * half
+
+
+def is_misprint(found: str, meant: str) -> bool:
+    """Return whether one character differs, or two neighbors are swapped: 0.214 for 0.241."""
+    off = [i for i, (a, b) in enumerate(zip(found, meant, strict=False)) if a != b]
+    if len(found) != len(meant) or not 0 < len(off) <= 2:
+        return False
+    return len(off) == 1 or (
+        off[0] + 1 == off[1] and {*found[off[0] : off[1] + 1]} == {*meant[off[0] : off[1] + 1]}
+    )
 
 
 def misprints(number: str) -> Iterator[str]:

@@ -21,7 +21,6 @@ from attncalc.reading.answers.prose import (
     asks_for_work,
     could_be_entry,
     is_constant,
-    is_of_powers,
     is_page,
     is_size,
     is_telephone,
@@ -280,7 +279,7 @@ class _Collector(Keeper):
             self.leave(block, "there are numbers before its name, too", could_be=True)
         if self._by_own_name(block, grid) or self._by_going_on(block, grid):
             return
-        if block.names and (not block.is_table or is_of_powers(block.names)):
+        if block.names and not block.is_table:
             self._not_known(block, grid)
         elif not self._by_label(block, grid):
             self._without_name(block, grid)

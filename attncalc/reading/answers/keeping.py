@@ -9,7 +9,7 @@ from attncalc.problem.fields import MATRICES, own_name
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.reading.answers.answer import Taken, Unread, WrittenConnection
 from attncalc.reading.answers.copying import Copies
-from attncalc.reading.answers.expected import MASKS, Expected, share_alike
+from attncalc.reading.answers.expected import MASKS, Expected
 from attncalc.reading.answers.labels import Labels
 from attncalc.reading.answers.parts import Part, values_of
 from attncalc.reading.answers.prose import is_constant, is_worked
@@ -149,17 +149,11 @@ class Keeper(Labels):
             return name
         is_of_size = self.expected.size("H") == size_of(grid)
         is_only = is_of_size and self.expected.size("O") != size_of(grid)
-        if self.head and (is_only or self._is_nearer_to_head(grid)):
+        if self.head and is_only:
             return name._replace(matrix="H")
         if name.number and is_of_size and self.expected.heads("H") and len(grid.rows) > 1:
             return name._replace(matrix="H", head=name.number, number=0)  # Z_2, concatenated later
         return name
-
-    def _is_nearer_to_head(self, grid: Grid) -> bool:
-        """Return whether outputs below the name of a head belong to that head, by their numbers."""
-        head, values = self.expected.of_head("H", self.head), values_of(grid.heads)
-        own = 0.0 if head is None else share_alike(values, head)
-        return own > SURELY and own > self.expected.agreement("O", values)
 
     def _is_mask(self, name: Name, grid: Grid) -> bool:
         """Return whether a matrix is a mask, and not scores: 0 and 1, or 0 and -∞."""

@@ -57,7 +57,6 @@ _WORKED = re.compile(
     r"|tanh ?\(\s?[-(\d]",
     re.I,
 )
-_POWERS = re.compile(r"(?:exp|e\^)\W{0,3}(?:[A-Za-z_]{0,8}\W{0,3})?", re.I)
 _SUMS = re.compile(
     r"(?:(?:row|line|zeilen?|de las filas|des lignes) ?)?(?:sums?|totals?|summen?|sommes?|sumas?)"
     r"(?: (?:of|der|des|de las|de los) (?:the )?(?:rows?|zeilen|lignes|filas))?|check",
@@ -146,11 +145,6 @@ def is_page(text: str) -> bool:
 def is_worked(names: list[str]) -> bool:
     """Return whether a name is of intermediate work: exp(s_1), the sum."""
     return any(_WORKED.search(name) for name in names)
-
-
-def is_of_powers(names: list[str]) -> bool:
-    """Return whether the corner of a table names powers of e, which precede weights."""
-    return any(_POWERS.fullmatch(name.strip(" *`:")) for name in names)
 
 
 def is_of_sums(name: str) -> bool:
