@@ -57,16 +57,18 @@ def is_stated(name: str) -> bool:
     return name in stated()
 
 
-@cache
 def entry_of(name: str) -> Stated:
     """Return the entry of a name; an equation outside the library is its own entry."""
-    if name in stated():
-        return stated()[name]
-    own = parse(name, None)
+    return stated()[name] if name in stated() else _stated_by_itself(name)
+
+
+@cache
+def _stated_by_itself(text: str) -> Stated:
+    own = parse(text, None)
     computed = {each.name for each in own.group}
     inputs = tuple(each for each in own.reads if each not in computed)
     known = tuple(f"{each}?" for each in own.recurring)  # known rows are read
-    return Stated((*inputs, *known), name, "", dict.fromkeys(inputs, ""), {})
+    return Stated((*inputs, *known), text, "", dict.fromkeys(inputs, ""), {})
 
 
 @cache
