@@ -20,7 +20,6 @@ from attncalc.problem.fields import (
     FeedForwardFields,
     LayerFields,
     NormalisationFields,
-    ResidualFields,
 )
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan, Report
@@ -37,7 +36,7 @@ from attncalc.solving.stack import read_after, through
 Fields = dict[str, Any]
 MASKS = ("keep", "ignore", "bias")
 _OF_FILES = ("block", "layout", "weights_layout")
-_PARTS = (AttentionFields, FeedForwardFields, LayerFields, NormalisationFields, ResidualFields)
+_PARTS = (AttentionFields, FeedForwardFields, LayerFields, NormalisationFields)
 _OF_LAYERS = {name for owner in _PARTS for name in declared(owner, Setting)} - {*OF_ALL}
 """The settings that apply to every layer."""
 NEEDED = {"tokens": "tokens or text", "image": "image", "spectrogram": "spectrogram"}

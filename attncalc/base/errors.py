@@ -24,8 +24,6 @@ class OutputError(AttncalcError):
 def about(place: str) -> Iterator[None]:
     """Add the name of a source to errors that do not contain it.
 
-    Examples
-    --------
     >>> with about("in.json"):
     ...     raise InputError("no row")
     Traceback (most recent call last):

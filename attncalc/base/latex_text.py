@@ -77,18 +77,11 @@ _DOTLESS = {"i": r"\i", "j": r"\j"}
 def in_latex(text: str) -> str:
     r"""Return text that LaTeX sets as it reads.
 
-    Examples
-    --------
     >>> in_latex("50 % of $x_1$, né")
     "50 \\% of \\$x\\_1\\$, n\\'{e}"
     """
     plain = unicodedata.normalize("NFC", harmless(text))
-    return _PIECE.sub(lambda found: _root(found) or _word(found[0]), plain)
-
-
-def _root(found: re.Match[str]) -> str:
-    """Return the root of a number or a symbol, as √2 or √d_k, as mathematics has it."""
-    return rf"\(\sqrt{{{found[1]}}}\)" if found[1] else ""
+    return _PIECE.sub(lambda of: rf"\(\sqrt{{{of[1]}}}\)" if of[1] else _word(of[0]), plain)
 
 
 def _word(word: str) -> str:

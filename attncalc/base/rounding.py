@@ -133,7 +133,6 @@ def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
 
     Raises InputError if a value has more digits than can be trusted.
 
-    values: an object array of Decimals.
     guard: the decimal place (such as 40) up to which the values can be trusted: later digits are
         errors of irrational steps and of thirds, and are cleared before ties are decided.
 

@@ -18,8 +18,6 @@ _SPELLED_OUT = {"\n": "⏎", "\r": "⏎", "\t": " "}
 def harmless(text: str) -> str:
     r"""Return `text` without control characters and direction overrides.
 
-    Examples
-    --------
     >>> harmless("a\x1b[31mb")
     'a[31mb'
     """
@@ -62,20 +60,10 @@ _NO_ASCII = re.compile("[^\0-~]")
 def in_json(value: Any, **how: Any) -> str:
     r"""Return a value as JSON text, with invisible characters escaped.
 
-    Parameters
-    ----------
-    value
-        A value of JSON.
-    **how
-        As in `json.dumps`.
+    Raises ValueError for numbers that JSON does not have, such as infinity.
 
-    Raises
-    ------
-    ValueError
-        For numbers that JSON does not have, such as infinity.
+    **how: as in `json.dumps`.
 
-    Examples
-    --------
     >>> print(in_json(["é", "\x9b", "\u202e"]))
     ["é", "\u009b", "\u202e"]
     """
@@ -124,12 +112,8 @@ def within(encoding: str, text: str) -> str:
     """Return `text` in an encoding: attncalc's signs in ASCII, others as escapes."""
     if encoding.lower().startswith("utf"):
         return text
-    return (
-        text.replace(" · ", " | ")
-        .translate(_ASCII)
-        .encode(encoding, "backslashreplace")
-        .decode(encoding)
-    )
+    plain = text.replace(" · ", " | ").translate(_ASCII)
+    return plain.encode(encoding, "backslashreplace").decode(encoding)
 
 
 KEPT_FOR_DEVICES = re.compile(r"con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]")

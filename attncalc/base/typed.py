@@ -102,7 +102,10 @@ def quoted(text: str) -> str:
 
 def _parse(clean: str) -> Number | None:
     if _DECIMAL.fullmatch(clean):
-        return _decimal(clean)
+        try:
+            return Decimal(clean)
+        except InvalidOperation:  # an exponent beyond those that Decimals have
+            raise NotANumber(f"{quoted(clean)} has an exponent that is out of range") from None
     if ratio := _RATIO.fullmatch(clean):
         above, below = (Fraction(part) for part in ratio.groups())
         if below == 0:
@@ -114,13 +117,6 @@ def _parse(clean: str) -> Number | None:
         part = Fraction(unicodedata.numeric(character)).limit_denominator(10)
         return (int(whole or "0") + part) * (-1 if sign == "-" else 1)
     return None
-
-
-def _decimal(clean: str) -> Decimal:
-    try:
-        return Decimal(clean)
-    except InvalidOperation:  # an exponent beyond those that Decimals have
-        raise NotANumber(f"{quoted(clean)} has an exponent that is out of range") from None
 
 
 def in_range(number: Number, text: str) -> Number:

@@ -68,7 +68,6 @@ def reach(
 
     ranges: the range of each matrix; points for matrices that places read. Nonnegative matrices,
         such as variances, are clipped before.
-    settings: the numbers that it reads by name.
     shares: inputs that are weights of a softmax: from 0 to 1, and each row sums to 1.
     """
     settings = settings or {}

@@ -216,12 +216,9 @@ class _Walk:
                 yield from go(body, adjoint)
             case Operator("neg", (a,)):
                 yield from go(a, negative(adjoint))
-            case Operator("+", (a, b)):
+            case Operator("+" | "-" as sign, (a, b)):
                 yield from go(a, adjoint)
-                yield from go(b, adjoint)
-            case Operator("-", (a, b)):
-                yield from go(a, adjoint)
-                yield from go(b, negative(adjoint))
+                yield from go(b, adjoint if sign == "+" else negative(adjoint))
             case Operator("*", (a, b)):
                 yield from go(a, times(adjoint, b))
                 yield from go(b, times(a, adjoint))

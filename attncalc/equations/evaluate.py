@@ -203,7 +203,6 @@ class Program:
         matrices: the matrices it reads, by name: floats, or Decimals in the current context's
             precision.
         settings: the numbers it reads by name, such as `factor`.
-        after: as in `Frame`.
         """
         numbers, shape, kept = self.know(matrices, settings or {})
         return self.run(Frame(matrices, numbers, kept=kept, after=after), shape)
@@ -213,7 +212,12 @@ class Program:
         with np.errstate(all="ignore"):
             if self.equation.recurs is not None:
                 return _recurrence(self.equation, self._entries, frame)
-            return _full(self._entries[0](frame), shape, frame)
+            value, rank = self._entries[0](frame), len(shape)
+            if isinstance(value, np.ndarray) and value.shape[value.ndim - rank :] == shape:
+                return value
+            array = frame.array(value)  # at its full size, if it did not depend on some index
+            whole = (*array.shape[: max(0, array.ndim - rank)], *shape)
+            return array if array.shape == whole else np.broadcast_to(array, whole).copy()
 
     def know(
         self, matrices: Mapping[str, Matrix], settings: Mapping[str, Setting]
@@ -259,16 +263,6 @@ def _computed(equation: Equation) -> list[tuple[Equation, Axes]]:
         (each, (*each.at[: axes[each.name]], *each.at[axes[each.name] + 1 :]))
         for each in equation.recurs.order
     ]
-
-
-def _full(value: Value, shape: Shape, frame: Frame) -> Matrix:
-    """Return a value at its full size, if it did not depend on some index."""
-    rank = len(shape)
-    if isinstance(value, np.ndarray) and value.shape[value.ndim - rank :] == shape:
-        return value
-    array = frame.array(value)
-    whole = (*array.shape[: max(0, array.ndim - rank)], *shape)
-    return array if array.shape == whole else np.broadcast_to(array, whole).copy()
 
 
 def _recurrence(equation: Equation, rows: list[Compiled], frame: Frame) -> Matrix:
@@ -334,7 +328,9 @@ class Compiler:
             case Operator("/", (a, b)) if self._is_constant(b) and _has_root(b):
                 # fewer divisions, by a root, which is rounded anyway
                 return self._binary("*", a, Operator("/", (ONE, b)), axes)
-            case Operator("+" | "-" | "*" | "/" as sign, (a, b)):
+            case Operator("+" | "-" | "*" | "/" as sign, (a, b)) | Function(
+                "max" | "min" as sign, (a, b)
+            ):
                 return self._binary(sign, a, b, axes)
             case Operator():
                 return self.test(x, axes)
@@ -392,9 +388,7 @@ class Compiler:
     def _function(self, name: str, arguments: tuple[Node, ...], axes: Axes) -> Compiled:
         if (own := defined(name, arguments[0])) is not None:
             return self.value(own, axes)
-        if name in ("max", "min"):
-            a, b = (self.value(each, axes) for each in arguments)
-            return lambda frame: UFUNCS[name](a(frame), b(frame))
+
         (argument,) = (self.value(each, axes) for each in arguments)
 
         def made(frame: Frame) -> Value:
@@ -530,8 +524,7 @@ class Compiler:
             lead = matrix.shape[: matrix.ndim - len(places)]
             lead = np.broadcast_shapes(lead, *(each.shape[: -len(axes)] for each in spread))
             own = np.ogrid[tuple(map(slice, (*lead, *[1] * len(axes))))][: len(lead)]
-            gathered: Matrix = np.broadcast_to(matrix, (*lead, *sides))[(*own, *spread)]
-            return gathered
+            return np.asarray(np.broadcast_to(matrix, (*lead, *sides))[(*own, *spread)])
 
         return gather
 

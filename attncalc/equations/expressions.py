@@ -8,10 +8,10 @@ from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from functools import cache
-from math import isqrt, prod
+from math import prod
 from typing import Any, NamedTuple, get_args
 
-from attncalc.base.typed import as_written
+from attncalc.base.typed import as_written, root_of
 from attncalc.base.types import Matrix, Place
 
 
@@ -144,10 +144,7 @@ class Root(NamedTuple):
     def exact(self) -> Fraction | None:
         """The root of a square number."""
         value = self.radicand.exact
-        if value is None or value.denominator != 1:
-            return None
-        root = Fraction(isqrt(value.numerator))
-        return root if root * root == value else None
+        return None if value is None or value.denominator != 1 else root_of(value)
 
 
 class Call(NamedTuple):

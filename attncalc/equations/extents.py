@@ -37,7 +37,6 @@ def extents(
     runs over sides of different lengths, or over nothing known.
 
     shapes: the shapes of the matrices it reads, any leading axes included.
-    settings: numbers that it reads by name.
     """
     shapes = {**shapes, **shapes_together(equation, shapes, settings)}
     found: dict[str, int] = {}

@@ -273,5 +273,4 @@ def _largest_means(low: Matrix, high: Matrix, values: Matrix) -> Matrix:
     room = np.take_along_axis((high - low)[..., np.newaxis], order[..., np.newaxis, :, :], axis=-2)
     given = np.clip(left - (np.cumsum(room, axis=-2) - room), 0.0, room)  # (..., n, m, columns)
     best = np.take_along_axis(values, order, axis=-2)[..., np.newaxis, :, :]
-    means: Matrix = low @ values + (given * best).sum(axis=-2)
-    return means
+    return np.asarray(low @ values + (given * best).sum(axis=-2))

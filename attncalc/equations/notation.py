@@ -66,14 +66,11 @@ def formula(
     *,
     is_turned: bool = False,
 ) -> Expression:
-    """Return the right-hand side of an equation in matrix notation.
+    """Return the right-hand side of an equation in matrix notation, or by its entry without one.
 
-    equation: the equation.
     operands: the notation of its inputs.
-    settings: the numbers that it reads by name.
     notation: its notation in the library, or "".
     is_turned: whether a stated product of matrices is reversed, with both transposed.
-    If it is not stated, and matrices cannot express the equation, it is the entry of the equation.:
     """
     if notation:
         tree = ast.parse(notation.strip(), mode="eval").body

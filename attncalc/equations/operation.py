@@ -90,7 +90,6 @@ class Statement(NamedTuple):
     def summing(self, shapes: Sequence[Shape], to: Shape) -> "Statement":
         """Return the equation with the flags, and the size, of what is summed to reach a shape.
 
-        shapes: the shapes of the inputs.
         to: the shape of the result: without heads all are added (`heads`), with fewer, `sharing` of
             them each (`grouped`); of a single row, all rows (`rows`); `one` where none is.
         """
@@ -179,7 +178,10 @@ class Operation:
             value = getattr(self, field.name)
             if isinstance(value, int | Fraction) and not isinstance(value, bool):
                 settings[field.name] = value
-        return Statement.of(type(self).__name__, len(shapes))._replace(settings=settings)
+        name = type(self).__name__
+        if is_grouped(shapes) and is_stated(f"Grouped{name}"):
+            name = f"Grouped{name}"
+        return Statement.of(name, len(shapes))._replace(settings=settings)
 
     def formula(self, *operands: Expression) -> Expression:
         """Return the right-hand side in matrix notation, for operands as in `explain`."""
@@ -249,7 +251,6 @@ class Operation:
 
         arriving: the number of upstream gradients of it, and of each equation that is computed with
             it: they follow its inputs.
-        shapes: the shapes of its inputs.
         """
         from attncalc.equations.derive import gradient_name, total
 

@@ -88,7 +88,6 @@ class Line(NamedTuple):
 
     text: the line without its title.
     title: the text after `#`.
-    equation: the parsed equation.
     """
 
     text: str
@@ -314,7 +313,6 @@ def _refuse_large(own: Line, right: ast.expr) -> None:
 class Own(Stated):
     """An equation of the user's own.
 
-    line: the equation as it was typed.
     inputs: the names of what it reads, in the order of the operands.
     shapes: the shapes of these: its indices run over their sides.
     """
@@ -436,7 +434,6 @@ class Known(NamedTuple):
     """What equations may read.
 
     shapes: the shape of each matrix: (rows, columns), or (heads, rows, columns).
-    sizes: the sizes that have a value here.
     given: the matrices whose values are known: places of entries that are read from them are
         checked.
     """
@@ -455,7 +452,6 @@ def resolved(
     there is nothing; when sizes do not agree, or it takes too long.
 
     lines: an equation, or all those that read earlier rows of one another.
-    known: what they may read.
     shape: the shape of the step that one replaces: what an index of the result runs over where
         nothing else says it.
     """
@@ -872,7 +868,6 @@ def as_line(
 ) -> str:
     """Return an equation of the library as a user could write it.
 
-    name: what its result is called.
     names: what the matrices that it reads are called, by their names in the equation.
     shapes: the shape of each matrix, by those names.
     settings: the numbers that it reads by name: they are written out.

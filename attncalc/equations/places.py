@@ -55,9 +55,7 @@ def solved(
 ) -> Node:
     """Return what one entry of an input adds to the gradient at a place.
 
-    reached: the entry, as the equation reads it.
     target: the indices of the gradient, and what each runs over.
-    fresh: returns a name that is not used.
     """
     adjoint, loops, tests = reached.adjoint, dict(reached.loops), list(reached.tests)
     places = list(reached.entry.at)

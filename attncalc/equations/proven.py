@@ -49,7 +49,6 @@ class Stage(NamedTuple):
 class Proven(NamedTuple):
     """A matrix with proven digits.
 
-    value: the values, with a bound of the error of each.
     digits: the values at the shown decimals, half away from zero.
     opened: how many entries the bounds left open.
     ties: where an irrational value is too near to a tie to tell: it counts as one.
@@ -76,10 +75,8 @@ def prove(
     Raises UnprovenError if the open entries need more of them, or a number is too large for its
     digits.
 
-    stages: the plan.
     given: the given matrices: Decimals and Fractions as typed, or floats, which mean the shortest
         decimals stored as these floats; conditions as booleans.
-    decimals: how many decimals are shown.
     exactly: returns the digits in which open entries are computed, where there are any.
     each_step: whether the next step reads each matrix at the shown decimals.
     work: how many products of Decimals may be computed.

@@ -38,12 +38,10 @@ def softmax(
 ) -> Matrix:
     """Return the softmax of each row, the last axis; 0 for a row of -inf alone.
 
-    scores: the scores, which may be -inf where masked.
     beside: numbers that join the sum of a row and get no weight: attention sinks (..., 1).
     masked: whether scores may be -inf.
     shifted: whether the largest score is subtracted first. It changes no value, and keeps exp
         finite.
-    out: where the result is written.
     """
     shift = None
     if shifted:

@@ -131,7 +131,6 @@ class Equation:
 
     name: the matrix on the left-hand side.
     at, over: its indices, and what each runs over (None: found from the matrices that it indexes).
-    right: the right-hand side.
     taught: forms of the same value that the written-out work shows before `right`.
     together: of a mutual recurrence, the other equations: row by row, all are computed together.
     """
@@ -510,10 +509,8 @@ def is_side(x: Node) -> bool:
 def parts(x: Node) -> tuple[Node, ...]:
     """Return the nodes directly below a node."""
     match x:
-        case Entry(_, at):
-            return at
-        case Operator(_, arguments) | Function(_, arguments):
-            return arguments
+        case Entry(_, inner) | Operator(_, inner) | Function(_, inner):
+            return inner
         case Aggregate(_, body, _, size, where):
             return (body, size) if where is None else (body, size, where)
         case Row(_, body, _, size, beside, at):
@@ -540,12 +537,8 @@ def names_in(*trees: Node | None) -> set[str]:
 def rebuilt(x: Node, change: Callable[[Node], Node]) -> Node:
     """Return a node with each node directly below it changed."""
     match x:
-        case Entry(name, at):
-            return Entry(name, tuple(map(change, at)))
-        case Operator(sign, arguments):
-            return Operator(sign, tuple(map(change, arguments)))
-        case Function(name, arguments):
-            return Function(name, tuple(map(change, arguments)))
+        case Entry(name, inner) | Operator(name, inner) | Function(name, inner):
+            return type(x)(name, tuple(map(change, inner)))
         case If(test, then, otherwise):
             return If(change(test), change(then), change(otherwise))
         case Marked(body):

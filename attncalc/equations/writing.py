@@ -350,12 +350,9 @@ class _Writer:
     def terms(self, x: Node) -> Terms:
         """Return what writes the terms of a sum; a node that is no sum is one term."""
         match x:
-            case Operator("neg", (Aggregate() as a,)):
-                inner = self.terms(a)
-                return lambda here, level: list(map(document.Negative, inner(here, level)))
             case Operator("neg", (a,)):
-                form = self.form(a)
-                return lambda here, level: [document.Negative(form(here, level))]
+                inner = (self.terms if isinstance(a, Aggregate) else self.term)(a)
+                return lambda here, level: list(map(document.Negative, inner(here, level)))
             case Operator("+" | "-" as sign, (a, b)) if not self._is_of_places(x):
                 left = self.terms(a)
                 right = self.terms(b) if isinstance(b, Aggregate) else self.term(b)

@@ -22,9 +22,6 @@ NOT_ASKED = ("block", "asked", "read")
 def wishes_of(asked: Mapping[str, Any], **known: Any) -> Wishes:
     """Return the requested conditions and conventions, by name.
 
-    Raises InputError if there is no such condition, or its value is invalid.
-
-    asked: the conditions, as typed.
     **known: conditions that always apply.
 
     >>> wishes_of({"tokens": "2", "entries": "0,1", "causal": True}).entries.values

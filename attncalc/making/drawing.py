@@ -35,10 +35,7 @@ OF_LAYERS = {"encoder": ("",), "decoder": ("self.", "cross.")}
 
 
 def shapes_of(wishes: Wishes) -> Shapes:
-    """Return the shape of each given matrix of a problem of this kind.
-
-    Raises InputError if a matrix is requested that the problem does not have.
-    """
+    """Return the shape of each given matrix of a problem of this kind."""
     if wishes.like is not None:
         return {name: matrix.shape for name, matrix in given_upright(wishes.like).items()}
     shapes: Shapes = dict(_needed(wishes))
@@ -153,10 +150,8 @@ def with_heads_anew(
     Heads are independent: those that satisfy the conditions are kept. The number of entries below 0
     is unchanged if it is a condition.
 
-    wishes: the conditions.
     matrices: the matrices, upright.
     heads: the heads, by the prefix of the names of their attention's matrices.
-    random, calm: as for `draw`.
     """
     urns = _Urns(wishes, calm)
     changed = dict(matrices)
@@ -294,7 +289,10 @@ def problem_of(wishes: Wishes, matrices: dict[str, Matrix], made_by: str) -> Pro
     """Return the problem with these matrices, in the layout of its conventions."""
     like = wishes.like
     fields = _conventions(wishes) if like is None else _nested(like)
-    standing = _standing(wishes) if like is None else like.standing
+    chosen = {name: read_setting(name, value) for name, value in wishes.settings.items()}
+    standing = Standing(chosen.get("layout") == "columns", chosen.get("weights_layout") == "torch")
+    if like is not None:
+        standing = like.standing
     for name, matrix in matrices.items():
         if like is not None and name in like.more:
             fields["more"] = {**fields.get("more", like.more), name: matrix.tolist()}
@@ -308,11 +306,6 @@ def problem_of(wishes: Wishes, matrices: dict[str, Matrix], made_by: str) -> Pro
 def _nested(problem: Problem) -> dict[str, Any]:
     """Return the layers and attentions of a problem, to be changed."""
     return {name: deepcopy(getattr(problem, name)) for name in NESTED if getattr(problem, name)}
-
-
-def _standing(wishes: Wishes) -> Standing:
-    chosen = {name: read_setting(name, value) for name, value in wishes.settings.items()}
-    return Standing(chosen.get("layout") == "columns", chosen.get("weights_layout") == "torch")
 
 
 def _conventions(wishes: Wishes) -> dict[str, Any]:
@@ -339,6 +332,5 @@ def _inside(fields: dict[str, Any], prefix: list[str]) -> dict[str, Any]:
 def stood(standing: Standing, name: str, matrix: Matrix) -> Matrix:
     """Return an upright matrix as a problem of these conventions has it."""
     if role_of(name) == "bias":
-        bias: Matrix = matrix[0]
-        return bias
+        return np.asarray(matrix[0])
     return matrix.swapaxes(-1, -2) if standing.is_turned(name) else matrix

@@ -4,14 +4,13 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from math import prod
 from random import Random
 
 import numpy as np
 
 from attncalc.base.errors import InputError
-from attncalc.base.rounding import round_floats
 from attncalc.base.types import Matrix
 from attncalc.making.drawing import Shapes, draw, problem_of, shapes_of, stood, with_heads_anew
 from attncalc.making.judging import (
@@ -27,10 +26,8 @@ from attncalc.making.judging import (
 from attncalc.making.wishes import Wishes
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import run
-from attncalc.solving.limits import refuse_overflow
 from attncalc.solving.plan import plan
-from attncalc.solving.solution import LONG, Run, Solution, solve
+from attncalc.solving.solution import LONG, Solution, solve
 
 MOST_TRIED = 1000
 """Number of candidates that are solved before the conditions count as impossible."""
@@ -60,7 +57,6 @@ WORDS = (
 class Made:
     """A new problem, and how it was found.
 
-    problem: the problem.
     tried: the number of candidates, including this one.
     rejected: the number of rejected candidates by reason, the most frequent first.
     waived: common mistakes that no problem of its kind can show.
@@ -219,16 +215,6 @@ class _InFloats(Solution):
     @cached_property
     def _digits(self) -> None:
         return None
-
-    @cached_property
-    def _in_floats(self) -> Run:
-        rounds = self.problem.rounding == EACH_STEP
-        after = partial(round_floats, decimals=self.problem.decimals) if rounds else None
-        made: dict[str, Matrix] = {}
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            carried = run(self.plan, self.given, after, made)
-        refuse_overflow(carried, self.plan)
-        return Run(made, carried)
 
 
 def _untold(wishes: Wishes, shapes: Shapes) -> dict[tuple[str, str], str]:

@@ -71,7 +71,6 @@ class Wanted:
 class Spec(NamedTuple):
     """The specification of a set.
 
-    problems: the problems.
     formats: the forms that worksheets and keys are written in.
     secret: the key of all seeds, in hexadecimal digits: it is enough to make every problem.
     seed: distinguishes several sets with one secret; None by default.
@@ -88,11 +87,7 @@ def spec_of(
 ) -> Spec:
     """Return a specification; `place` names it in messages.
 
-    Raises InputError if it has unknown keys, or impossible conditions.
-
     given: the specification: its problems, formats, seed and secret; or the list of a set.
-    place: its name, for messages.
-    forms: the forms that there are.
     titled: returns the title of a problem without one, from its name and its language.
     """
     for name in given:
@@ -222,9 +217,7 @@ def seed_of(spec: Spec, student: Sequence[str], problem: str) -> int:
     It is an HMAC (RFC 2104) under the set's secret. No student can compute a seed, of their own
     or of another version, even if they know the set's seed, the list and the specification.
 
-    spec: the set's specification, with its secret.
     student: what identifies the student, wherever on the list they are: their id, email or name.
-    problem: the problem's name.
 
     >>> spec = Spec((), (), "00" * 16, 7)
     >>> seed_of(spec, ("id", "17"), "1") == seed_of(spec, ("id", "17"), "1")

@@ -36,7 +36,6 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> 
     Raises InputError if a condition is about what the problem determines, such as its sizes; if its
     `made_by` cannot be read; or if it cannot be solved.
 
-    problem: the problem.
     asked: conditions that differ for its siblings.
     place: its source, for messages.
     """

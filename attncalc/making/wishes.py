@@ -39,9 +39,7 @@ class Wishes:
         and keys, of its values, and between the two matrices of a feed-forward part. None for
         defaults from the others.
     also: additional given matrices: W_O, a bias, positions.
-    entries: the values of their entries.
     settings: conventions by name, as in a file.
-    title: the heading.
     labels: the names of the tokens, queries first; None for none.
     margin: the smallest distance of a value from the midpoint between two roundings, in units of
         the last digit: at two decimals, 0.01 of 0.01; None for any.

@@ -189,12 +189,7 @@ OF_ALL = (
 
 
 def refuse_unread(problem: Outer, parts: Sequence[Placed]) -> None:
-    """Refuse settings that nothing reads, in the problem and in each of its layers and attentions.
-
-    Raises InputError naming the setting, and its requirements.
-
-    parts: its placed parts.
-    """
+    """Refuse settings that nothing reads, in the problem, its layers and their attentions."""
     _check(problem, "", _said(problem), parts)
     for prefix, own in problem.inner.items():
         placed = [each for each in parts if each.prefix.startswith(prefix)]

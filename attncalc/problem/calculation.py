@@ -181,7 +181,6 @@ class Calculation:
     Raises InputError, ShapeError if the matrices of a part are missing, or do not fit its input.
 
     parts: the parts, each after those whose tokens it reads.
-    given: the given tokens.
     """
 
     def __init__(self, parts: Iterable[Placed], given: Iterable[Stream] = ()) -> None:

@@ -60,9 +60,8 @@ def _built(placed: Placed, streams: Streams) -> Built:
 
 def _check(placed: Placed, tokens: Stream) -> None:
     fields = placed.fields
-    for name in ("W_1", "W_3"):
-        if getattr(fields, name) is not None:
-            placed.check_product(tokens, name)
+    for name in fields.those_given("W_1", "W_3"):
+        placed.check_product(tokens, name)
     inner = fields.width_of("W_1")
     if fields.W_3 is not None and fields.width_of("W_3") != inner:
         sizes = [fields.size(name) for name in ("W_1", "W_3")]

@@ -134,7 +134,6 @@ class OrNone:
 class Setting(NamedTuple):
     """A convention.
 
-    default: the default value.
     read: returns the value, or raises `NotANumber` or `ValueError` where it cannot be one.
     takes: its accepted values, as text.
     says: its meaning, as in the help of its flag.
@@ -211,7 +210,7 @@ def setting(
     default: Any,
     read: Callable[[Any], Any],
     says: str,
-    panel: str,
+    panel: str = KINDS,
     *,
     takes: str = "",
     is_open: bool = False,
@@ -227,7 +226,7 @@ def setting(
     return field(default=None if is_open else default, metadata={"field": made})
 
 
-def choice(words: str, says: str, panel: str, **more: Any) -> Any:
+def choice(words: str, says: str, panel: str = KINDS, **more: Any) -> Any:
     """Declare a convention that has one of these words as its value, by default the first."""
     values = tuple(words.split())
     return setting(values[0], OneOf(values), says, panel, **more)
@@ -238,7 +237,7 @@ def nested(says: str, *, several: bool = False) -> Any:
     return field(default=None, metadata={"field": Nested(says, several)})
 
 
-def matrix(role: str, says: str, panel: str, kind: str = "") -> Any:
+def matrix(role: str, says: str, panel: str = MORE, kind: str = "") -> Any:
     """Declare a matrix."""
     made = MatrixField(role, says, panel, kind or KIND_OF.get(panel, ""))
     return field(default=None, metadata={"field": made})

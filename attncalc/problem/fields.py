@@ -13,7 +13,6 @@ from attncalc.problem.field import (
     FEED_FORWARD,
     GRADIENTS,
     HEAD,
-    KINDS,
     LAYERS,
     MORE,
     NORMALISATION,
@@ -61,8 +60,8 @@ class PatchFields:
 class EmbeddingFields:
     """Ids, tables and a class token; `Problem` describes them."""
 
-    ids: Any = matrix("ids", "Token ids instead of X: rows of W_E.", MORE, "self")
-    W_E: Any = matrix("table", "Embedding table, one row per id.", MORE, "self")
+    ids: Any = matrix("ids", "Token ids instead of X: rows of W_E.", kind="self")
+    W_E: Any = matrix("table", "Embedding table, one row per id.", kind="self")
     first_id: int = setting(
         0,
         Whole(0, 1),
@@ -102,12 +101,6 @@ class LayerFields:
     layers: Any = nested("fields of each layer, in order", several=True)
     self: Any = nested("fields of a decoder's self-attention")
     cross: Any = nested("fields of a decoder's cross-attention")
-
-
-@dataclass(frozen=True, eq=False, repr=False, init=False)
-class ResidualFields:
-    """Whether the input of a part is added to its output; see `Problem`."""
-
     residual: bool = setting(
         True,
         yes_or_no,
@@ -217,14 +210,14 @@ class FeedForwardFields:
 class LatentFields:
     """The matrices of a latent attention; `Problem` describes them."""
 
-    W_DQ: Any = matrix("weights", "Weights of the latent vectors of queries.", MORE, LAYERS)
-    b_DQ: Any = matrix("bias", "Bias of the latent vectors of queries.", MORE, LAYERS)
-    gamma_DQ: Any = matrix("bias", "Gain of the latent vectors of queries.", MORE, LAYERS)
-    W_DKV: Any = matrix("weights", "Weights of the latent vectors of keys, values.", MORE, LAYERS)
-    b_DKV: Any = matrix("bias", "Bias of the latent vectors of keys and values.", MORE, LAYERS)
-    gamma_DKV: Any = matrix("bias", "Gain of the latent vectors of keys, values.", MORE, LAYERS)
-    W_KR: Any = matrix("weights", "Weights of the keys' columns for rope.", MORE, LAYERS)
-    b_KR: Any = matrix("bias", "Bias of the keys' columns for rope.", MORE, LAYERS)
+    W_DQ: Any = matrix("weights", "Weights of the latent vectors of queries.", kind=LAYERS)
+    b_DQ: Any = matrix("bias", "Bias of the latent vectors of queries.", kind=LAYERS)
+    gamma_DQ: Any = matrix("bias", "Gain of the latent vectors of queries.", kind=LAYERS)
+    W_DKV: Any = matrix("weights", "Weights of the latent vectors of keys, values.", kind=LAYERS)
+    b_DKV: Any = matrix("bias", "Bias of the latent vectors of keys and values.", kind=LAYERS)
+    gamma_DKV: Any = matrix("bias", "Gain of the latent vectors of keys, values.", kind=LAYERS)
+    W_KR: Any = matrix("weights", "Weights of the keys' columns for rope.", kind=LAYERS)
+    b_KR: Any = matrix("bias", "Bias of the keys' columns for rope.", kind=LAYERS)
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -343,8 +336,6 @@ _STATED = re.compile(r"([\w.]{1,100}) *+(?:\[[^\]]{0,200}\] *+)?=(?!=)")
 def read_lines(given: Any) -> Lines:
     r"""Read a list of equations, or a text with one on each line.
 
-    Examples
-    --------
     >>> read_lines("a[i] = X[i,0]  # first\nb[i] = X[i,1]")
     ('a[i] = X[i,0]  # first', 'b[i] = X[i,1]')
     """
@@ -378,7 +369,6 @@ class EquationFields:
         Lines(),
         read_lines,
         "Equation that replaces or adds a step; repeatable.",
-        KINDS,
         takes=f"a list of up to {MOST_LINES} equations, e.g. "
         "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)",
         is_list=True,
@@ -388,18 +378,9 @@ class EquationFields:
 
 
 OWNERS = (
-    PatchFields,
-    EmbeddingFields,
-    AttentionFields,
-    LayerFields,
-    ResidualFields,
-    NormalisationFields,
-    FeedForwardFields,
-    LatentFields,
-    HeadFields,
-    GradientFields,
-    EquationFields,
-)
+    PatchFields, EmbeddingFields, AttentionFields, LayerFields, NormalisationFields,
+    FeedForwardFields, LatentFields, HeadFields, GradientFields, EquationFields,
+)  # fmt: skip
 """Who declares fields; a further part adds its own."""
 GIVEN: dict[str, MatrixField] = {
     n: each for o in OWNERS for n, each in declared(o, MatrixField).items()
@@ -493,8 +474,6 @@ ALIASES = {
 
 def read_setting(name: str, given: Any) -> Any:
     """Return the value of a setting.
-
-    Raises InputError if it cannot have that value; the message lists the accepted values.
 
     >>> read_setting("rounding", "each step"), read_setting("scale", "1/3")
     ('each-step', Fraction(1, 3))

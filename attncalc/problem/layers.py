@@ -10,7 +10,7 @@ from attncalc.base.errors import InputError
 from attncalc.problem.attention.placed import ATTENTION
 from attncalc.problem.attention.placed import is_there as attends
 from attncalc.problem.calculation import Part, Placed
-from attncalc.problem.embedding import CLASS_TOKEN, EMBEDDING, TYPES
+from attncalc.problem.embedding import CLASS_TOKEN, EMBEDDING, POSITIONS, TYPES, has_positions
 from attncalc.problem.feed_forward import FEED_FORWARD
 from attncalc.problem.feed_forward import GIVEN as OF_FORWARD
 from attncalc.problem.fields import ALONE, LAST
@@ -18,10 +18,7 @@ from attncalc.problem.head import HEAD
 from attncalc.problem.head import is_there as has_head
 from attncalc.problem.image import PATCHES
 from attncalc.problem.latent import JOINED, LATENT, latent
-from attncalc.problem.normalisation import NORMALISATION
-from attncalc.problem.positions import POSITIONS
-from attncalc.problem.positions import is_there as has_positions
-from attncalc.problem.residual import RESIDUAL
+from attncalc.problem.normalisation import NORMALISATION, RESIDUAL
 from attncalc.problem.scope import Scope
 
 OPENING = (PATCHES, EMBEDDING, CLASS_TOKEN, POSITIONS, TYPES)

@@ -1,11 +1,17 @@
-"""A normalization as a part: the mean and the variance of each token, and what is made of them."""
+"""What is around each part of a layer: a normalization of its tokens, and a residual connection.
+
+He et al., *Deep Residual Learning* (2016).
+"""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from attncalc.base.errors import InputError, ShapeError
 from attncalc.base.typed import as_written
 from attncalc.equations.operation import Operation
+from attncalc.equations.operations.assembling import Add
+from attncalc.equations.operations.entrywise import Multiply
 from attncalc.equations.operations.normalising import (
     FeatureMean,
     FeatureSquares,
@@ -97,7 +103,6 @@ def with_statistics(
 
     last, normalise: that step, which reads the matrix, a gain and a bias; its operation.
     number, prefix: what follows and what precedes the names of means and variances, as in 1.mu_2.
-    ddof: as of `FeatureVariance`.
     squares: the operation of mean squares; None for those of each row.
     """
     matrix, *own = last.inputs
@@ -145,3 +150,52 @@ def _settings(placed: Placed) -> Iterator[str]:
 
 
 NORMALISATION = Part("normalization", _built, TITLES, _said, _settings)
+
+
+OF_RESIDUAL = {
+    **dict.fromkeys(("R_1", "R_2", "R_3"), "residual sum"),
+    **{f"{name}_scaled": "scaled outputs" for name in ("O", "F_2", "N_1", "N_2", "N_3", "N_4")},
+}
+
+
+def _summed(placed: Placed, streams: Streams) -> Built:
+    """Return the sum of the input and the output of a part, or of parallel parts."""
+    read, *others = (streams[name] for name in placed.reads)
+    for given in others:
+        if (read.tokens, read.width) == (given.tokens, given.width):
+            continue
+        sizes = [placed.size((each.tokens, each.width)) for each in (read, given)]
+        raise placed.fault(
+            ShapeError,
+            f"{read.name} is {sizes[0]} and {given.name} is {sizes[1]}: matrices that "
+            'are added need the same shape (or set "residual": false)',
+        )
+    name = placed.gives or placed.named(f"R_{placed.number}")
+    steps, added = [], [each.name for each in others]
+    if placed.fields.residual and (factor := Fraction(placed.fields.residual_scale)) != 1:
+        added = [f"{each}_scaled" for each in added]
+        steps = [
+            Step(scaled, "scaled outputs", Multiply(factor), (each.name,))
+            for scaled, each in zip(added, others, strict=True)
+        ]
+    whole = Step(name, OF_RESIDUAL["R_1"], Add(), (read.name, *added))
+    return Built((*steps, whole), read._replace(name=name))
+
+
+_READ = {"shared": "the same tokens", "own": "the same tokens, each normalized by itself"}
+
+
+def _residual_said(fields: Any) -> Iterator[str]:
+    if fields.parallel != "none":
+        what = f"attention and feed-forward read {_READ[fields.parallel]}, and one sum adds both"
+        yield f"{what} (parallel: {fields.parallel})"
+    if fields.residual and fields.residual_scale != 1:
+        factor = as_written(Fraction(fields.residual_scale))
+        yield f"outputs times {factor} are added (residual_scale)"
+
+
+def _of_sums(placed: Placed) -> Iterator[str]:
+    yield from ("residual_scale",) if placed.fields.residual else ()
+
+
+RESIDUAL = Part("residual", _summed, OF_RESIDUAL, _residual_said, _of_sums)

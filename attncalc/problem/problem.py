@@ -301,9 +301,8 @@ class Problem(Outer):
         if not says_scale:
             object.__setattr__(self, "scale", self.default_scale)
         typed: dict[str, Matrix] = {}
-        for name in MATRICES:
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, self._read(name, getattr(self, name), typed))
+        for name in self.those_given(*MATRICES):
+            object.__setattr__(self, name, self._read(name, getattr(self, name), typed))
         more = {name: self._read(name, given, typed) for name, given in _more_of(self).items()}
         object.__setattr__(self, "more", more)
         for prefix, given, above in nested_fields(self):
@@ -344,14 +343,8 @@ class Problem(Outer):
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the given matrices, with the number of their layer."""
-        own = tuple(name for name in MATRICES if getattr(self, name) is not None)
-        inner = (
-            prefix + name
-            for prefix, fields in self.inner.items()
-            for name in MATRICES
-            if getattr(fields, name) is not None
-        )
-        return (*own, *self.more, *inner)
+        inner = (prefix + name for prefix, own in self.inner.items() for name in own.names)
+        return (*self.those_given(*MATRICES), *self.more, *inner)
 
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
@@ -363,11 +356,9 @@ class Problem(Outer):
         if name == "image":
             return split_heads(matrix, len(matrix) if matrix.ndim == 3 else self.channels or 1)
         fields = self._fields_of(name)
-        return (
-            super().turned(name, matrix)
-            if fields is self
-            else fields.turned(own_name(name), matrix)
-        )
+        if fields is self:
+            return super().turned(name, matrix)
+        return fields.turned(own_name(name), matrix)
 
     def _fields_of(self, name: str) -> Scope:
         """Return the fields that a matrix belongs to: those of a layer, or the problem's own."""
@@ -517,10 +508,8 @@ class Problem(Outer):
     def stored(self, name: str) -> Matrix:
         """Return a given matrix in floats, in the orientation in which it was given."""
         if name in self.more:
-            own: Matrix = self.more[name]
-            return own
-        matrix: Matrix = getattr(self._fields_of(name), own_name(name))
-        return matrix
+            return np.asarray(self.more[name])
+        return np.asarray(getattr(self._fields_of(name), own_name(name)))
 
     def in_given_layout(self, name: str, matrix: Matrix) -> Matrix:
         """Return a matrix in the internal layout of a given one, in the shape that was given.

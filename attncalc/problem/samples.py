@@ -180,8 +180,6 @@ ALL = {each.name: each for each in (*SAMPLES, *ANSWERS, *MODELS, *KERNELS)}
 def sample(name: str) -> Sample:
     """Return the sample of that name, a problem or a worked answer.
 
-    Raises InputError if there is none; the message lists them.
-
     >>> sample("cross").kind
     'cross'
     """

@@ -16,7 +16,6 @@ class Scope(
     declared.FeedForwardFields,
     declared.LatentFields,
     declared.NormalisationFields,
-    declared.ResidualFields,
     declared.LayerFields,
     declared.EmbeddingFields,
     declared.PatchFields,

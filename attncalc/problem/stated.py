@@ -19,8 +19,8 @@ from attncalc.problem.attention.declared import (
     SQRT_DK,
 )
 from attncalc.problem.attention.steps import sinusoidal_place
+from attncalc.problem.embedding import base_of
 from attncalc.problem.fields import MASKS, TOKENS
-from attncalc.problem.positions import base_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan
 

@@ -58,7 +58,6 @@ def run(
 ) -> dict[str, Matrix]:
     """Compute the steps in order, and return each matrix by name, as the next step reads it.
 
-    steps: the plan.
     given: the given matrices, in any one number system.
     after: applied to a step's matrix before the next step reads it, for example rounding.
     made: the dictionary for unrounded matrices.

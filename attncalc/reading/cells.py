@@ -68,7 +68,6 @@ def read_cells(
     name: the name of the matrix, for messages.
     field: the matrix of the problem, if its name differs: masks have other entries.
     rows: its rows of cells: texts, or other values of JSON.
-    faults: the list of errors.
     decimal_comma: whether `2,5` is 2.5.
     line: returns the place of a row (from 0) in its file, such as ` (line 7)`.
     """

@@ -74,7 +74,6 @@ def read_within(file: BinaryIO, place: str, most_text: int = MOST_TEXT) -> bytes
     Raises InputError if it is larger; its size is checked first, if it has one.
 
     file: a file, a pipe or a device: an endless one is read up to the limit.
-    place: its name, for messages.
     most_text: the largest number of bytes of a text.
     """
     size = _size(file)

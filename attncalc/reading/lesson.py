@@ -45,7 +45,6 @@ OF_ALL_HEADS = ("X", "X1", "X2", "P", "W_O", "b_O")
 _INPUTS = ("X", "X1", "X2")
 _RESULTS = IN_ORDER[IN_ORDER.index("S") :]
 MOST_EXAMPLES = 200
-"""The largest number of examples that are read."""
 MOST_LINES = 400
 """The largest number of lines of one matrix."""
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?(?!\w)")
@@ -82,7 +81,6 @@ MOST_ALIKE = 0.6
 FEWEST_NUMBERS, MOST_NUMBERS = 3, 400
 """The size of a matrix that is searched in the text of another."""
 _RESULT = re.compile(r"= ?(-?[\d.]+)(?! ?[-+*·×^(\d.]| ?/ ?\d)")
-"""The result of arithmetic."""
 _STEP = re.compile(r"[\w.]+")
 _IN_ROWS = re.compile(r"[;|\n]| / ")
 """What separates the rows of a matrix in a read text."""
@@ -202,8 +200,7 @@ class Lesson:
         for first, after in islice(zip(starts, ends, strict=True), MOST_EXAMPLES):
             part = whole._replace(first=first, last=after - 1)
             answer = answer if len(starts) == 1 else self.read(part)
-            found = answer.matrices
-            found = _with_inputs(found, answer.unread)
+            found = _with_inputs(answer.matrices, answer.unread)
             own = {n: _whole(n, each) for n, each in found.items() if not _is_one_score(n, each)}
             begins = min((_begins(name) for name in own), default=len(IN_ORDER))
             known = {name: each for name, each in known.items() if name not in IN_ORDER[begins:]}

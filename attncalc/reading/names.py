@@ -102,8 +102,6 @@ def field_called(name: str, of_equations: Container[str]) -> str | None:
 def unknown(name: str, known: Iterable[str] = KNOWN, most: int = MOST_LISTED) -> str:
     """Return the message for an unknown name: the nearest one, and all of them, or the first.
 
-    most: how many are listed at most.
-
     >>> unknown("W_QQ", ["X", "W_Q"])
     'unknown name "W_QQ": did you mean W_Q? (known: X, W_Q)'
     """

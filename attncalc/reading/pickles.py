@@ -36,7 +36,6 @@ def conversion(code: str, given: str, made: str) -> str:
     r"""Return the command that converts a file, its names quoted for a shell.
 
     code: Python that reads both names from `sys.argv`; without double quotes, `$` and backticks.
-    given, made: the names of the input and of the output.
 
     >>> conversion("pass", "a b.pt", "a.npz")
     'python -c "pass" \'a b.pt\' a.npz'

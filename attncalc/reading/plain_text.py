@@ -53,7 +53,10 @@ def read_text_problem(text: str, faults: Faults) -> Fields:
         own = _named(block.names)
         if block.grid is None:
             name = own or (None if block.is_heading else name)
-            _check_words(block, faults)
+            if not role_of_words(block.text):
+                faults.add(
+                    f"line {block.line}: {quoted(block.text)} is not part of a matrix: {HOW}"
+                )
         elif own or name:
             _keep(own or name or "", block, block.grid, fields, lines, faults)
             name = None
@@ -106,11 +109,6 @@ def _named(names: list[str]) -> str | None:
             if given in MATRICES:
                 return given
     return None
-
-
-def _check_words(block: Block, faults: Faults) -> None:
-    if not role_of_words(block.text):
-        faults.add(f"line {block.line}: {quoted(block.text)} is not part of a matrix: {HOW}")
 
 
 def _refuse(block: Block, faults: Faults) -> None:

@@ -105,7 +105,11 @@ def _scanned(data: bytes, place: str, expected: Expected | None) -> Answer:
 
 
 def _recognized(data: bytes, place: str) -> Iterator[ScannedPage]:
-    engine = _engine()
+    from rapidocr import RapidOCR
+
+    threads = "EngineConfig.onnxruntime.intra_op_num_threads"  # more spin where others work, too
+    params = {"Global.use_cls": False, "Global.log_level": "error", threads: 1}
+    engine = RapidOCR(params=params)
     yield from (_page(picture, engine, place) for picture in _pictures(data, place))
 
 
@@ -169,13 +173,6 @@ def _check_size(width: float, height: float, place: str) -> None:
     if width * height > MOST_PIXELS:
         most = MOST_PIXELS // 1_000_000
         raise InputError(f"{place}: {width:.0f} × {height:.0f} pixels: at most {most} million")
-
-
-def _engine() -> Any:
-    from rapidocr import RapidOCR
-
-    threads = "EngineConfig.onnxruntime.intra_op_num_threads"  # more spin where others work, too
-    return RapidOCR(params={"Global.use_cls": False, "Global.log_level": "error", threads: 1})
 
 
 def _page(picture: Any, engine: Any, place: str) -> ScannedPage:

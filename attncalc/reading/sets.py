@@ -63,7 +63,6 @@ class Handed(NamedTuple):
 class ClassSet(NamedTuple):
     """A set: the students of a class, and their problems.
 
-    place: the folder of the set.
     handed: the problems of each student, in order.
     secret: the secret of the set, in hexadecimal digits; "" if its list has none.
     """
@@ -96,12 +95,8 @@ class Unpaired(NamedTuple):
     is_replaced: bool = False
 
 
-class _Found(NamedTuple):
-    """A file among answers, the names on its path, and why it is not read."""
-
-    place: Path
-    steps: tuple[str, ...]
-    why: str = ""
+_Found = tuple[Path, tuple[str, ...], str]
+"""A file among answers, the names on its path, and why it is not read."""
 
 
 def is_set(place: str) -> bool:
@@ -189,7 +184,9 @@ def _handed(given: Any, place: Path, source: Path) -> tuple[Handed, ...]:
         if not isinstance(name, str) or not isinstance(file, str):
             raise _strange(source)
         parts = file.split("/")
-        if parts[0] != given["folder"] or not all(part == _in_set(part) for part in parts):
+        if parts[0] != given["folder"] or not all(
+            part in ("problem.json", path_name(part, "")) for part in parts
+        ):
             raise _strange(source)
         code = of_it.get("code", "")
         found.append(Handed(name, place.joinpath(*parts), code if isinstance(code, str) else ""))
@@ -197,16 +194,9 @@ def _handed(given: Any, place: Path, source: Path) -> tuple[Handed, ...]:
     return tuple(found)
 
 
-def _in_set(part: str) -> str:
-    return part if part == "problem.json" else path_name(part, "")
-
-
 def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[Unpaired]]:
     """Return the students of answers, by the names of files and folders; and unmatched files.
 
-    Raises InputError if one of them does not exist, or all are empty.
-
-    given: the set.
     answers: folders of answers, or single ones.
     """
     names = _Names(given)
@@ -345,10 +335,10 @@ def _answers(given: ClassSet, answers: Sequence[str]) -> Iterator[_Found]:
         if not path.exists():
             raise InputError(f"{answer}: no such file or folder")
         if is_found(answer, answers) and (why := why_not_read(path)):
-            yield _Found(path, (path.name,), why)
+            yield path, (path.name,), why
             continue
         if not is_folder(path):
-            yield _Found(path, (path.name,))
+            yield path, (path.name,), ""
             continue
         remember(path, ENDINGS)
         if path.resolve() == given.place.resolve():
@@ -363,11 +353,11 @@ def _within(folder: Path, steps: tuple[str, ...]) -> Iterator[_Found]:
             continue
         here = (*steps, path.name)
         if why := why_not_read(path):
-            yield _Found(path, here, why)
+            yield path, here, why
         elif is_folder(path):
             yield from _of_folder(path, here)
         else:
-            yield _Found(path, here)
+            yield path, here, ""
 
 
 def _of_folder(path: Path, here: tuple[str, ...]) -> Iterator[_Found]:
@@ -375,15 +365,15 @@ def _of_folder(path: Path, here: tuple[str, ...]) -> Iterator[_Found]:
     try:
         inside = list_folder(path)
     except InputError as error:  # its row reports this, and the others are marked
-        yield _Found(path, here, str(error))
+        yield path, here, str(error)
         return
     if any(each.suffix.lower() in SHEETS and name_of_key(each.stem) for each in inside):
-        yield _Found(path, here)
+        yield path, here, ""
     elif len(here) < DEEPEST:
         remember(path, ENDINGS)
         yield from _within(path, here)
     elif inside:
-        yield _Found(path, here, f"not looked into: {DEEPEST} folders deep")
+        yield path, here, f"not looked into: {DEEPEST} folders deep"
 
 
 class _Names:

@@ -50,7 +50,6 @@ def read_state(arrays: Mapping[str, Matrix], faults: Faults, changes: Fields) ->
 
     arrays: names are those of a problem, or those of a state dict beside its tokens: of PyTorch's
         layers, or of a layer of a model, with any prefix.
-    faults: the list of errors.
     changes: fields given beside the file. A state dict does not contain the number of heads:
         without `num_heads` in the file, or `heads` among the changes, it is refused.
     """

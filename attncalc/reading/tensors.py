@@ -32,20 +32,10 @@ _PIECE = 2**22
 _METADATA = "__metadata__"
 _bytes = partial(amount, noun="byte")
 _TYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "BF16": "<u2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "I8": "<i1",
-    "U64": "<u8",
-    "U32": "<u4",
-    "U16": "<u2",
-    "U8": "<u1",
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4",
+    "I16": "<i2", "I8": "<i1", "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "<u1",
     "BOOL": "<u1",
-}
+}  # fmt: skip
 _HALVES = {"F16": "float16", "BF16": "bfloat16"}
 
 
@@ -65,9 +55,6 @@ _Read = tuple[int, dict[str, str], dict[str, Entry]]
 class Tensors(Mapping[str, Matrix]):
     """The tensors of a safetensors file by name, each converted to an array on access.
 
-    Raises InputError if the header is invalid, or does not match the file.
-
-    place: the name of the file, for messages.
     content: its content, in memory or mapped.
     path: the file, if there is one: each tensor is then mapped separately, so that its memory is
         freed with it.

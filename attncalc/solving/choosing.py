@@ -22,11 +22,8 @@ def attention_and_head(
 ) -> tuple[Step, str]:
     """Return the requested weights, and the number of their head, "mean", or "" for all.
 
-    Raises InputError if there is no such head.
-
     solution: the solution; the weights of at least one attention are kept.
     wanted: the request. Without a name it refers to the first attention.
-    mean: whether "mean" is allowed.
     """
     step, asked = _named("" if wanted is None else str(wanted).strip(), solution)
     count = max(1, len(solution.heads_of(step)))
@@ -66,8 +63,6 @@ def chosen_entries(
     solution: Solution, references: Sequence[str], steps: Mapping[str, Step]
 ) -> dict[str, tuple[Place, ...]]:
     """Return the requested places by step, each once, in the order of the request.
-
-    Raises InputError if there is no such entry; the message lists the valid ones.
 
     references: the requests, such as A[3,1], with places as shown.
     steps: its steps, by each of their names, in lower case.

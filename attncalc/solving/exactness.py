@@ -8,7 +8,7 @@ from functools import partial
 from attncalc.base.decimals import COST_OF_FUNCTION, Digits
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import Plan
+from attncalc.problem.step import Plan, shapes_of
 
 SPARE_FACTORS = 2
 """Factors of an entry beyond those that the plan multiplies."""
@@ -40,8 +40,8 @@ def needed_digits(problem: Problem, plan: Plan) -> Digits:
     ]
     factors_said = (problem.scale, problem.softcap, problem.softcap_out, problem.step)
     numbers += [each for each in factors_said if isinstance(each, Fraction)]
-    high = max(1, *(_highest_place(number) for number in numbers))
-    low = min(-problem.decimals, *(_lowest_place(number) for number in numbers))
+    places = [(1, -problem.decimals), *map(_places, numbers)]
+    high, low = max(high for high, _ in places), min(low for _, low in places)
     factors = longest_product(plan) + SPARE_FACTORS
     return Digits(
         precision=SPARE_DIGITS + factors * (high - low), guard=TRUSTED_DIGITS - factors * low
@@ -87,26 +87,13 @@ def _cost(products: int, functions: int, precision: int) -> float:
 
 def _work_of(problem: Problem, plan: Plan) -> tuple[int, int]:
     """Return the number of multiply-adds and of functions of a run."""
-    shapes: dict[str, tuple[int, ...]] = {
-        name: matrix.shape for name, matrix in problem.given.items()
-    }
-    all_products = all_functions = 0
-    for step in plan:
-        inputs = [shapes[name] for name in step.inputs]
-        shapes[step.name] = step.operation.shape(*inputs)
-        products, functions = step.operation.cost(*inputs)
-        all_products += products
-        all_functions += functions
-    return all_products, all_functions
+    shapes = shapes_of(plan, problem.given)
+    costs = [step.operation.cost(*(shapes[name] for name in step.inputs)) for step in plan]
+    return sum(products for products, _ in costs), sum(functions for _, functions in costs)
 
 
-def _highest_place(number: Decimal | Fraction) -> int:
+def _places(number: Decimal | Fraction) -> tuple[int, int]:
+    """Return the highest place of a number, and the lowest."""
     if isinstance(number, Fraction):
-        return len(str(abs(number.numerator) // number.denominator))
-    return number.adjusted() + 1 if number else 0
-
-
-def _lowest_place(number: Decimal | Fraction) -> int:
-    if isinstance(number, Fraction):
-        return -len(str(number.denominator))
-    return int(number.as_tuple().exponent)
+        return len(str(abs(number.numerator) // number.denominator)), -len(str(number.denominator))
+    return (number.adjusted() + 1 if number else 0), int(number.as_tuple().exponent)

@@ -20,10 +20,7 @@ def refuse_what_cannot_fit(
 ) -> None:
     """Refuse to allocate more than the available memory.
 
-    Raises InputError with the sizes, the available memory, and the advice.
-
     sizes: bytes by purpose.
-    wanted: the requested steps.
     way_out: advice; None for "select fewer steps".
     """
     needed = sum(sizes.values())
@@ -81,13 +78,7 @@ def _left_in_group(group: Path) -> int | None:
 
 
 def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
-    """Refuse infinite and undefined numbers, except masked ones, which never matter.
-
-    Raises InputError naming the first step, row and column.
-
-    matrices: the matrix of every step, by name.
-    plan: the steps.
-    """
+    """Refuse infinite and undefined numbers, except masked ones, which never matter."""
     for name, matrix in matrices.items():
         # a finite sum of squares contains no nan or ∞, and is faster than a test of each entry
         if math.isfinite(np.vdot(matrix, matrix)) or np.isfinite(matrix).all():

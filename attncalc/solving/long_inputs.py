@@ -55,7 +55,6 @@ def run_in_blocks(
 ) -> dict[str, Matrix]:
     """Compute the steps of a plan on long inputs, in floats.
 
-    given: the given matrices.
     wanted: the names of the steps whose matrices are kept.
     decimals: the decimals to which each step is rounded; None for full precision.
     report: called after each block with the number of finished blocks, and of all.
@@ -98,8 +97,6 @@ def run_remaking(
 
     Returns the requested steps by name; those from the scores to the weights are recomputed when
     read.
-
-    steps, given, wanted, decimals, report: as in `run_in_blocks`.
     """
     cores = [_parts(part)[1] for part in _by_attention(steps)]
     wide = {step.name for core in cores for step in core[:-1]}
@@ -163,9 +160,8 @@ class _Job:
         kept = {
             name: heads * n * width * size for name, width in wide.items() if name in self.wanted
         }
-        arrays = (
-            2 if self.decimals is None and len(kept) == 1 else 6
-        )  # later steps round block by block
+        # later steps round block by block
+        arrays = 2 if self.decimals is None and len(kept) == 1 else 6
         return kept | {
             "workspace": arrays * cores() * min(n, self._height(self._rows_at_once)) * m * size
         }

@@ -13,7 +13,7 @@ from attncalc.equations.operation import is_grouped
 from attncalc.equations.operations.distances import Alibi
 from attncalc.equations.proven import Stage, UnprovenError, prove
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import Plan
+from attncalc.problem.step import Plan, shapes_of
 from attncalc.solving.exactness import MOST_DIGITS, needed_digits
 
 MOST_WORK = 25_000_000
@@ -56,11 +56,9 @@ def proven(
 
 def stages(problem: Problem, plan: Plan, given: dict[str, Matrix]) -> tuple[Stage, ...]:
     """Return a plan as equations; inputs that are not in the plan are added to `given`."""
-    shapes = {name: matrix.shape for name, matrix in problem.given.items()}
-    made = []
+    shapes, made = shapes_of(plan, problem.given), []
     for step in plan:
         own = [shapes[name] for name in step.inputs]
-        shapes[step.name] = step.operation.shape(*own)
         reads = list(step.inputs)
         if isinstance(step.operation, Alibi) and not step.operation.has_own:
             if not step.operation.is_rational:

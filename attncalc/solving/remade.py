@@ -63,8 +63,6 @@ class Remade:
     """A matrix of a long problem, (n, m) or (heads, n, m), that is read like an array.
 
     name: its step.
-    blocks: the blocks that compute its rows.
-    dtype: the type of its numbers.
     head: the head, from 0; None for all.
     """
 

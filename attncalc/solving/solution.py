@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -105,6 +105,7 @@ class Solution:
     report: Report | None = None
     remakes: bool = False
     proves: bool = True
+    _heads: dict[str, tuple[Head, ...]] = field(default_factory=dict, init=False)
 
     def __getitem__(self, name: str) -> Matrix:
         """Return the matrix of one step in floats, with an axis of heads first if it has any.
@@ -220,7 +221,9 @@ class Solution:
     def floats(self) -> Matrices:
         """Each kept step in floats; if each step is rounded, the rounded ones."""
         # floats may be on the wrong side of a tie that rounding or hardmax then makes visible
-        if not (self._needs_exact and self.is_exact):
+        is_near = any(each.normalizer != "softmax" for each in self.problem.attentions)
+        is_near = is_near or self.problem.rounding == EACH_STEP
+        if not (is_near and self.is_exact):
             return self._in_floats.carried
         dtype = self.problem.dtype
         floats = {name: matrix.astype(dtype) for name, matrix in self._in_decimals.carried.items()}
@@ -265,8 +268,13 @@ class Solution:
         return all(name in self._known for name in step.inputs)
 
     @cached_property
+    def given(self) -> Matrices:
+        """The matrices that the plan starts with."""
+        return self.problem.given
+
+    @cached_property
     def _known(self) -> Matrices:
-        return {**self.problem.given, **self.floats}
+        return {**self.given, **self.floats}
 
     @cached_property
     def digits(self) -> Mapping[str, Matrix | Rounded]:
@@ -298,21 +306,13 @@ class Solution:
     def heads_of(self, step: Step) -> tuple[Head, ...]:
         """Return the weights of each head of an attention, with their connections."""
         if step.name not in self._heads:
-            self._heads[step.name] = tuple(self._made_heads(step))
+            weights, rounded = self._weights(step)
+            attention, is_one = self.problem.attention_of(step.name), weights.ndim == 2
+            pairs = [(weights, rounded)] if is_one else zip(weights, rounded, strict=True)
+            numbered = enumerate(pairs, start=int(not is_one))
+            made = tuple(Head(number, *pair, attention) for number, pair in numbered)
+            self._heads[step.name] = made
         return self._heads[step.name]
-
-    @cached_property
-    def _heads(self) -> dict[str, tuple[Head, ...]]:
-        return {}
-
-    def _made_heads(self, step: Step) -> Iterator[Head]:
-        weights, rounded = self._weights(step)
-        attention = self.problem.attention_of(step.name)
-        if weights.ndim == 2:
-            yield Head(0, weights, rounded, attention)
-            return
-        for number, (one, other) in enumerate(zip(weights, rounded, strict=True), start=1):
-            yield Head(number, one, other, attention)
 
     @cached_property
     def connections(self) -> tuple[Any, ...]:
@@ -422,12 +422,6 @@ class Solution:
         """Whether each step is rounded before the next one reads it."""
         return self.problem.rounding == EACH_STEP and self.problem.A is None
 
-    @property
-    def _needs_exact(self) -> bool:
-        """Whether the last bit of a float could decide: where steps are rounded, or scores tie."""
-        of_ties = any(each.normalizer != "softmax" for each in self.problem.attentions)
-        return self.problem.rounding == EACH_STEP or of_ties
-
     @cached_property
     def _digits(self) -> Digits | None:
         return digits_for(self.problem, self.plan)
@@ -466,7 +460,7 @@ class Solution:
             refuse_what_cannot_fit(dict.fromkeys(wide, size), set(), "pass fewer of them at once")
         after = None if decimals is None else partial(round_floats, decimals=decimals)
         made: dict[str, Matrix] = {}
-        carried = run(self.plan, self.problem.given, after, made)
+        carried = run(self.plan, self.given, after, made)
         refuse_overflow(carried, self.plan)
         return Run(self._kept(made), self._kept(carried))
 
@@ -475,11 +469,10 @@ class Solution:
         from attncalc.solving.long_inputs import run_in_blocks, run_remaking
 
         names = {step.name for step in self.steps}
-        given = self.problem.given
         if self.remakes and seen is None:
-            remade: Any = run_remaking(self.plan, given, names, decimals, self.report)
+            remade: Any = run_remaking(self.plan, self.given, names, decimals, self.report)
             return cast("Matrices", remade)  # everything read from them also exists for arrays
-        return run_in_blocks(self.plan, given, names, decimals, self.report, seen)
+        return run_in_blocks(self.plan, self.given, names, decimals, self.report, seen)
 
     @cached_property
     def _in_decimals(self) -> Run:

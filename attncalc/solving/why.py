@@ -97,9 +97,6 @@ def checked(entry: str, how: str, value: Any, parts: tuple[Part, ...], dtype: An
 def why(solution: Solution, step: Step, shown: Place) -> Why:
     """Return the parts of an entry.
 
-    Raises InputError if there are too many parts.
-
-    solution: the solution, with all steps.
     step, shown: the step, and the place of the entry as shown, from 0.
     """
     work = Work(solution)
@@ -149,8 +146,7 @@ class OneEntry:
         """Return the head of a matrix that the entry reads, unless the equation names heads."""
         if not self.head or matrix.ndim < 3:
             return matrix
-        found: Matrix = matrix[0 if len(matrix) == 1 else self.head[0]]
-        return found
+        return np.asarray(matrix[0 if len(matrix) == 1 else self.head[0]])
 
     @cached_property
     def at_place(self) -> Node:
@@ -371,7 +367,6 @@ def inside(
 
     The parts of a head are tokens, those of a feed-forward part features, or experts.
 
-    solution, start, where: as in `attributed`.
     of: the text of the component's part; without parts if it is not one of this layer.
     """
     way = _Backward(solution)

@@ -120,8 +120,7 @@ class _Score:
             return of_row if matrix.ndim < 3 else (head * len(matrix) // count, *of_row)
 
         def row_of(matrix: Matrix) -> Matrix:
-            found: Matrix = matrix[at(matrix, 0)[:-1]]
-            return found
+            return np.asarray(matrix[at(matrix, 0)[:-1]])
 
         name = step.inputs[side]
         made = self.steps.get(name)

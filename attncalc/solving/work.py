@@ -56,7 +56,6 @@ class Derivation(NamedTuple):
 
     place: its position in the plan's matrix, from 0.
     entry: its name, with its place as shown, from 1.
-    forms: its successive forms.
     is_exact: whether the result is exact, and the written numbers give it.
     remark: a short explanation if the arithmetic is not enough.
     hidden: its value, if it is not zero but shown as 0.00.

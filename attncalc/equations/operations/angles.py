@@ -39,14 +39,12 @@ class RopeScaling(NamedTuple):
         """Return how much of each pair's own frequency is kept, by 1/frequency: 1 all, 0 none."""
         one, zero = (in_system_of(slowness, Fraction(each)) for each in (1, 0))
         if self.kind == LINEAR:
-            none: Matrix = np.full_like(slowness, zero)
-            return none
+            return np.asarray(np.full_like(slowness, zero))
         low, span, original = (
             in_system_of(slowness, each) for each in (self.low, self.high - self.low, self.original)
         )
         turns = original / (slowness * (2 * pi_of(slowness)))
-        share: Matrix = np.minimum(np.maximum((turns - low) / span, zero), one)
-        return share
+        return np.asarray(np.minimum(np.maximum((turns - low) / span, zero), one))
 
     def slowed(self, slowness: Matrix) -> Matrix:
         """Return one over each frequency once it is slowed down."""
@@ -66,8 +64,7 @@ class RopeScaling(NamedTuple):
 def slowness_of(like: Matrix, d: int, base: Fraction) -> Matrix:
     """Return base^(2i/d), 1 / frequency of each pair i, (1, ⌈d/2⌉), in numbers like these."""
     exponents = numbers_like(like, [Fraction(2 * i, d) for i in range((d + 1) // 2)])
-    powers: Matrix = numbers_like(like, [base]) ** exponents
-    return powers
+    return np.asarray(numbers_like(like, [base]) ** exponents)
 
 
 def numbers_like(like: Matrix, numbers: list[Fraction]) -> Matrix:
@@ -115,7 +112,6 @@ class Rotate(Operation):
     paired with those half the width away ("halves") or beside them ("interleaved"). Frequencies
     may follow as a second matrix, (1, pairs), in place of those of the base.
 
-    base, offset, pairing: as above.
     scaling: how the frequencies are slowed down; None where they are not.
     dims: how many columns are turned, the first ones; None for all.
     is_back: whether the angle is the opposite: what was turned is turned back, and so are
@@ -167,8 +163,7 @@ class Rotate(Operation):
             (own,) = frequencies
             if places.dtype == object and own.dtype != object:  # as they were typed
                 own = np.asarray(np.frompyfunc(exact, 1, 1)(own), dtype=object)
-            angles: Matrix = places * (own if own.dtype == object else own.astype(np.float64))
-            return angles
+            return np.asarray(places * (own if own.dtype == object else own.astype(np.float64)))
         slowness = slowness_of(X, d, self.base)
         if self.scaling is not None:
             slowness = self.scaling.slowed(slowness)

@@ -55,15 +55,13 @@ class _ByDistance(Operation):
 
     def before(self, n: int, m: int) -> Matrix:
         """Return the distances of m keys before n queries, the largest first."""
-        before: Matrix = self.place + n - 1 - np.arange(n + m - 1)
-        return before
+        return np.asarray(self.place + n - 1 - np.arange(n + m - 1))
 
 
 def _laid_out(by_distance: Matrix, keys: int) -> Matrix:
     """Return, for each query and key, what belongs to their distance: a view, and no copy."""
     windows = np.lib.stride_tricks.sliding_window_view(by_distance, keys, axis=-1)
-    laid: Matrix = windows[..., ::-1, :]
-    return laid
+    return np.asarray(windows[..., ::-1, :])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,9 +73,7 @@ class Alibi(_ByDistance):
 
     heads: how many heads there are: their slopes follow from that.
     head: which of them the scores are those of, from 0; None for all.
-    farthest: the largest distance there is.
     is_near: whether each query may attend to a key at its own place.
-    has_own: whether slopes follow.
     """
 
     heads: int = 1
@@ -98,8 +94,7 @@ class Alibi(_ByDistance):
         distances = np.abs(self.before(*scores.shape[-2:])).astype(scores.dtype)
         slopes = own[0] if own else self.slopes(scores)
         taken = _laid_out((slopes * distances)[..., 0, :], scores.shape[-1])
-        less: Matrix = np.subtract(scores, taken, out=out)
-        return less
+        return np.asarray(np.subtract(scores, taken, out=out))
 
     def slopes(self, scores: Matrix) -> Matrix:
         """Return the slopes of the paper, (heads, 1, 1), or (1, 1) for one head."""
@@ -130,19 +125,16 @@ class Alibi(_ByDistance):
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the slope times the distance."""
-        if not self.has_own:
-            operands = (*operands, self._slopes_in(operands[0]))
-        return super().explain(place, *operands)
-
-    def _slopes_in(self, scores: Operand) -> Operand:
-        """Return the paper's slopes as a matrix that is given."""
+        if self.has_own:
+            return super().explain(place, *operands)
+        (scores,) = operands
         written = [_slope(each) for each in exponents_of_slopes(self.heads)]
-        own = self.slopes(scores.matrix)
 
-        def quote(place: Place) -> Expression:
-            return written[place[0] if len(place) > 2 else self.head or 0]
+        def quote(at: Place) -> Expression:
+            return written[at[0] if len(at) > 2 else self.head or 0]
 
-        return scores._replace(name="slope", matrix=own, quote=quote)
+        slopes = scores._replace(name="slope", matrix=self.slopes(scores.matrix), quote=quote)
+        return super().explain(place, scores, slopes)
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
@@ -204,21 +196,16 @@ class RelativeBias(_ByDistance):
         """Add to each score the number of its bucket."""
         scores, table = matrices
         buckets = self.buckets_of(self.before(*scores.shape[-2:]))
-        own = self._of_each_head(table, scores.ndim)
+        own = table[..., 0, :]
+        if self.stands:
+            rows = table if self.stands == "columns" else table.swapaxes(-1, -2)
+            # of a family of problems every matrix keeps an axis for heads, here of one
+            own = rows[:, 0] if rows.ndim > 3 else rows
+            own = own if own.ndim == scores.ndim - 1 else own[0]
         bias = _laid_out(np.take(own, buckets, axis=-1), scores.shape[-1])
         if out is None or bias.shape != scores.shape:
             return np.asarray(scores + bias)
-        added: Matrix = np.add(scores, bias, out=out)
-        return added
-
-    def _of_each_head(self, table: Matrix, axes: int) -> Matrix:
-        """Return the biases of each bucket, with as many axes as scores, less one."""
-        if not self.stands:
-            return np.asarray(table[..., 0, :])
-        rows = table if self.stands == "columns" else table.swapaxes(-1, -2)
-        # of a family of problems every matrix keeps an axis for heads, here of one
-        own = rows[:, 0] if rows.ndim > 3 else rows
-        return np.asarray(own if own.ndim == axes - 1 else own[0])
+        return np.asarray(np.add(scores, bias, out=out))
 
     def buckets_of(self, before: Matrix) -> Matrix:
         """Return the bucket, from 0, of keys at these distances before their query."""

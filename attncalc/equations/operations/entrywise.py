@@ -83,8 +83,7 @@ class DivideBySqrt(Operation):
         """Divide each score."""
         (scores,) = matrices
         root = np.sqrt(in_system_of(scores, Fraction(self.d_k)))
-        scaled: Matrix = np.multiply(scores, 1 / root, out=out)  # faster than n × m divisions
-        return scaled
+        return np.asarray(np.multiply(scores, 1 / root, out=out))  # fewer divisions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,8 +95,7 @@ class Multiply(Operation):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Multiply each score."""
         (scores,) = matrices
-        scaled: Matrix = np.multiply(scores, in_system_of(scores, self.factor), out=out)
-        return scaled
+        return np.asarray(np.multiply(scores, in_system_of(scores, self.factor), out=out))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -115,7 +115,6 @@ class Normalise(Operation):
     (where there are any). Ba et al., *Layer Normalization* (2016); Zhang and Sennrich, *Root Mean
     Square Layer Normalization* (2019), where nothing is taken off.
 
-    eps: a small number that avoids a division by 0.
     is_inside: whether eps is added inside the root, or to the root.
     is_centred: whether the mean is taken off.
     has_gain, has_bias: whether a gain, and a bias, follow among the inputs.

@@ -6,7 +6,7 @@ import numpy as np
 
 from attncalc.base.decimals import tolerance_of
 from attncalc.base.types import Matrix
-from attncalc.equations.operation import Operation, Shape, Statement, is_grouped
+from attncalc.equations.operation import Operation, Shape, Statement
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,10 +73,6 @@ class Scores(Scoring):
         squares = (np.vecdot(matrix, matrix) for matrix in matrices)
         return float(np.prod([np.sqrt(square.max()) for square in squares]))
 
-    def statement(self, *shapes: Shape) -> Statement:
-        """Return its equation."""
-        return Statement.of("GroupedScores" if is_grouped(shapes) else "Scores", len(shapes))
-
 
 class AdditiveScores(Scoring):
     """The additive score of each query and key, v_Sᵀ tanh(q + k + b_S).
@@ -133,17 +129,12 @@ class Weigh(Operation):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Multiply weights by values."""
         A, V = matrices
-        weighed: Matrix = np.matmul(A, for_heads_of(A, V), out=out)
-        return weighed
+        return np.asarray(np.matmul(A, for_heads_of(A, V), out=out))
 
     @property
     def shares(self) -> tuple[str, ...]:
         """The weights, where they are shares."""
         return ("A",) if self.of_shares else ()
-
-    def statement(self, *shapes: Shape) -> Statement:
-        """Return its equation."""
-        return Statement.of("GroupedWeigh" if is_grouped(shapes) else "Weigh", len(shapes))
 
 
 def for_heads_of(asking: Matrix, answering: Matrix) -> Matrix:

@@ -19,7 +19,7 @@ from attncalc.problem.attention.declared import (
     SQRT_DK,
     AttentionFields,
 )
-from attncalc.problem.fields import MATRICES, TOKENS, role_of
+from attncalc.problem.fields import MASKS, MATRICES, TOKENS, role_of
 from attncalc.problem.standing import Standing, split_heads
 
 ASKING = ("W_Q", "b_Q", "Q")
@@ -73,12 +73,7 @@ class Attention(AttentionFields):
 
     def is_bare(self, name: str) -> bool:
         """Return whether tokens are used directly as the queries, keys or values, by Q, K or V."""
-        return (
-            self.score != DOT
-            and not self.start
-            and getattr(self, name) is None
-            and getattr(self, f"W_{name}") is None
-        )
+        return self.score != DOT and not self.start and not self.those_given(name, f"W_{name}")
 
     @property
     def has_values(self) -> bool:
@@ -205,8 +200,7 @@ class Attention(AttentionFields):
     def sees_its_own_place(self) -> bool:
         """Whether each query may attend to a key at its own position."""
         first, last = self.query_place, self.query_place + self.n - 1
-        is_open = self.keep is None and self.ignore is None and self.bias is None
-        return is_open and first >= 0 and last < self.m
+        return first >= 0 and last < self.m and not self.those_given(*MASKS)
 
     @property
     def norm_eps(self) -> Fraction:
@@ -312,8 +306,7 @@ class Attention(AttentionFields):
     @property
     def is_masked(self) -> bool:
         """Whether anything may mask a key for a query, or add to its score."""
-        is_band = self.causal or self.window is not None
-        return is_band or any(mask is not None for mask in (self.keep, self.ignore, self.bias))
+        return self.causal or self.window is not None or bool(self.those_given(*MASKS))
 
     @property
     def may_forbid(self) -> bool:

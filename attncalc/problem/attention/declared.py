@@ -9,9 +9,7 @@ from attncalc.problem.attention.rope_scaling import TAKES, read_rope_scaling
 from attncalc.problem.field import (
     CONVENTIONS,
     FIRST,
-    KINDS,
     LAYERS,
-    MORE,
     Whole,
     choice,
     from_one,
@@ -27,13 +25,7 @@ from attncalc.problem.field import (
 
 SQRT_DK, NONE = "sqrt_dk", "none"
 DISPLAY, EACH_STEP = "display", "each-step"
-DOT, GENERAL, ADDITIVE, CONCAT, DISTANCE = SCORES = (
-    "dot",
-    "general",
-    "additive",
-    "concat",
-    "distance",
-)
+DOT, GENERAL, ADDITIVE, CONCAT, DISTANCE = "dot", "general", "additive", "concat", "distance"
 OF_SCORE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     DOT: ((), ()),
     GENERAL: (("W_S",), ()),
@@ -42,6 +34,7 @@ OF_SCORE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     DISTANCE: ((), ()),
 }
 """The matrices that each kind of score needs, and those that it can have."""
+SCORES = tuple(OF_SCORE)
 IN_ORDER = ("Q", "K", "V", "S", "S_scaled", "S_masked", "A", "H", "C", "O")
 """The results of an attention by itself, each after those that it depends on."""
 MOST_DECIMALS = 12
@@ -65,8 +58,8 @@ def even(given: Any) -> int:
     return value
 
 
-OF_ROPE: dict[str, Any] = {"panel": KINDS, "needs": "positions rope"}
-OF_BUCKETS: dict[str, Any] = {"panel": KINDS, "needs": "rel_bias"}
+OF_ROPE: dict[str, Any] = {"needs": "positions rope"}
+OF_BUCKETS: dict[str, Any] = {"needs": "rel_bias"}
 """Of each setting of rope, and of relative biases."""
 
 
@@ -77,50 +70,44 @@ class AttentionFields:
     X: Any = matrix("tokens", "Tokens of self-attention, one per row.", FIRST, "self")
     X1: Any = matrix("tokens", "Query tokens of cross-attention, one per row.", FIRST, "cross")
     X2: Any = matrix("tokens", "Key and value tokens of cross-attention.", FIRST, "cross")
-    X3: Any = matrix("tokens", "Value tokens, if they differ from X2.", MORE, "cross")
-    Q: Any = matrix("projected", "Queries, given directly instead of tokens and W_Q.", MORE)
-    K: Any = matrix("projected", "Keys, given directly.", MORE)
-    V: Any = matrix("projected", "Values, given directly.", MORE)
+    X3: Any = matrix("tokens", "Value tokens, if they differ from X2.", kind="cross")
+    Q: Any = matrix("projected", "Queries, given directly instead of tokens and W_Q.")
+    K: Any = matrix("projected", "Keys, given directly.")
+    V: Any = matrix("projected", "Values, given directly.")
     W_Q: Any = matrix("weights", "Query weights.", FIRST)
     W_K: Any = matrix("weights", "Key weights.", FIRST)
     W_V: Any = matrix("weights", "Value weights.", FIRST)
-    W_O: Any = matrix("weights", "Output projection.", MORE)
-    b_Q: Any = matrix("bias", "Query bias.", MORE)
-    b_K: Any = matrix("bias", "Key bias.", MORE)
-    b_V: Any = matrix("bias", "Value bias.", MORE)
-    b_O: Any = matrix("bias", "Bias of the output projection.", MORE)
-    gamma_Q: Any = matrix("bias", "Gain of the query normalization.", MORE)
-    beta_Q: Any = matrix("bias", "Bias of the query normalization.", MORE)
-    gamma_K: Any = matrix("bias", "Gain of the key normalization.", MORE)
-    beta_K: Any = matrix("bias", "Bias of the key normalization.", MORE)
-    P: Any = matrix("positions", "Position encodings added to X.", MORE, "self")
-    P1: Any = matrix("positions", "Position encodings added to X1.", MORE, "cross")
-    P2: Any = matrix("positions", "Position encodings added to X2.", MORE, "cross")
-    P3: Any = matrix("positions", "Position encodings added to X3.", MORE, "cross")
-    W_S: Any = matrix("weights", "Weights of general and concat scores.", MORE)
-    W_Sq: Any = matrix("weights", "Query weights of additive scores.", MORE)
-    W_Sk: Any = matrix("weights", "Key weights of additive scores.", MORE)
-    v_S: Any = matrix(
-        "bias", "Vector that multiplies the tanh of additive and concat scores.", MORE
-    )
-    b_S: Any = matrix("bias", "Bias inside the tanh of additive and concat scores.", MORE)
-    S: Any = matrix("start", "Scores, given directly instead of queries and keys.", MORE)
-    A: Any = matrix("start", "Attention weights, given directly.", MORE)
-    rope_frequencies: Any = matrix(
-        "frequencies", "RoPE frequencies, one per pair of columns.", MORE
-    )
+    W_O: Any = matrix("weights", "Output projection.")
+    b_Q: Any = matrix("bias", "Query bias.")
+    b_K: Any = matrix("bias", "Key bias.")
+    b_V: Any = matrix("bias", "Value bias.")
+    b_O: Any = matrix("bias", "Bias of the output projection.")
+    gamma_Q: Any = matrix("bias", "Gain of the query normalization.")
+    beta_Q: Any = matrix("bias", "Bias of the query normalization.")
+    gamma_K: Any = matrix("bias", "Gain of the key normalization.")
+    beta_K: Any = matrix("bias", "Bias of the key normalization.")
+    P: Any = matrix("positions", "Position encodings added to X.", kind="self")
+    P1: Any = matrix("positions", "Position encodings added to X1.", kind="cross")
+    P2: Any = matrix("positions", "Position encodings added to X2.", kind="cross")
+    P3: Any = matrix("positions", "Position encodings added to X3.", kind="cross")
+    W_S: Any = matrix("weights", "Weights of general and concat scores.")
+    W_Sq: Any = matrix("weights", "Query weights of additive scores.")
+    W_Sk: Any = matrix("weights", "Key weights of additive scores.")
+    v_S: Any = matrix("bias", "Vector that multiplies the tanh of additive and concat scores.")
+    b_S: Any = matrix("bias", "Bias inside the tanh of additive and concat scores.")
+    S: Any = matrix("start", "Scores, given directly instead of queries and keys.")
+    A: Any = matrix("start", "Attention weights, given directly.")
+    rope_frequencies: Any = matrix("frequencies", "RoPE frequencies, one per pair of columns.")
     past_K: Any = matrix(
-        "past", "Cached keys of earlier tokens, placed before the new ones.", MORE, LAYERS
+        "past", "Cached keys of earlier tokens, placed before the new ones.", kind=LAYERS
     )
-    past_V: Any = matrix("past", "Cached values of earlier tokens.", MORE, LAYERS)
-    keep: Any = matrix("marks", "Mask: 1 where a query may attend.", MORE)
-    ignore: Any = matrix("marks", "Mask: 1 where a query may not attend, e.g. padding.", MORE)
-    bias: Any = matrix("scores", "Additive mask: added to the scaled scores; -inf masks.", MORE)
-    alibi_slopes: Any = matrix("heads", "ALiBi slopes, one per head.", MORE)
-    rel_bias: Any = matrix("buckets", "T5 relative position bias: buckets × heads.", MORE)
-    sinks: Any = matrix(
-        "heads", "Attention sinks: one extra logit per head in the softmax sum.", MORE
-    )
+    past_V: Any = matrix("past", "Cached values of earlier tokens.", kind=LAYERS)
+    keep: Any = matrix("marks", "Mask: 1 where a query may attend.")
+    ignore: Any = matrix("marks", "Mask: 1 where a query may not attend, e.g. padding.")
+    bias: Any = matrix("scores", "Additive mask: added to the scaled scores; -inf masks.")
+    alibi_slopes: Any = matrix("heads", "ALiBi slopes, one per head.")
+    rel_bias: Any = matrix("buckets", "T5 relative position bias: buckets × heads.")
+    sinks: Any = matrix("heads", "Attention sinks: one extra logit per head in the softmax sum.")
     scale: Any = setting(
         SQRT_DK,
         read_scale,
@@ -155,29 +142,27 @@ class AttentionFields:
         takes="step names, e.g. Q, S, A, and connections for the map",
     )
     heads: int | None = setting(
-        None, Whole(1, 10_000), "Number of heads, side by side in the weights.", KINDS
+        None, Whole(1, 10_000), "Number of heads, side by side in the weights."
     )
     combine: str = choice(
         "concat mean",
         "concat or mean: how the heads are combined.",
-        KINDS,
         needs="an attention with values (V, or W_V)",
     )
     causal: bool = setting(
-        False, yes_or_no, "Mask keys after the query's position.", KINDS, in_decoder=True
+        False, yes_or_no, "Mask keys after the query's position.", in_decoder=True
     )
     causal_alignment: str = choice(
-        "top-left bottom-right", "top-left, or bottom-right: queries are the last tokens.", KINDS
+        "top-left bottom-right", "top-left, or bottom-right: queries are the last tokens."
     )
-    score: str = choice(" ".join(SCORES), "dot, general, additive, concat or distance.", KINDS)
+    score: str = choice(" ".join(SCORES), "dot, general, additive, concat or distance.")
     window: int | None = setting(
-        None, Whole(1, 10**15), "Sliding window: keys per query, up to its position.", KINDS
+        None, Whole(1, 10**15), "Sliding window: keys per query, up to its position."
     )
     alibi: bool = setting(
         False,
         yes_or_no,
         "ALiBi: subtract slope times distance from each score.",
-        KINDS,
         takes="true or false (for custom slopes use alibi_slopes)",
     )
     rel_max_distance: int = setting(
@@ -186,42 +171,34 @@ class AttentionFields:
     rel_bidirectional: bool | None = setting(
         None, yes_or_no, "Separate buckets for keys after the query (unless causal).", **OF_BUCKETS
     )
-    softcap: Any = setting(
-        None, positive, "Cap each score s at this value c: c tanh(s / c).", KINDS
-    )
+    softcap: Any = setting(None, positive, "Cap each score s at this value c: c tanh(s / c).")
     qk_norm: str = choice(
-        "none rms layer rms-all",
-        "rms or layer: normalize queries and keys per head; rms-all.",
-        KINDS,
+        "none rms layer rms-all", "rms or layer: normalize queries and keys per head; rms-all."
     )
     qk_eps: Any = setting(
         None,
         not_negative,
         "Epsilon of qk_norm; by default that of eps.",
-        KINDS,
         needs="qk_norm rms, layer or rms-all",
     )
     normalizer: str = choice(
-        "softmax hardmax sum", "softmax, hardmax or sum: turns scores into weights.", KINDS
+        "softmax hardmax sum", "softmax, hardmax or sum: turns scores into weights."
     )
     positions: str = choice(
         "none sinusoidal rope",
         "sinusoidal (added to X), rope (rotates Q, K) or none.",
-        KINDS,
         needs="tokens to add them to, before all layers, or an attention for rope",
     )
     positions_base: Any = setting(
         Fraction(10_000),
         from_one,
         "Base of the sinusoidal frequencies.",
-        KINDS,
         needs="positions sinusoidal, and tokens to add them to",
     )
     rope_base: Any = setting(
         Fraction(10_000),
         positive,
         "Base of the RoPE frequencies.",
-        KINDS,
         needs="positions rope, and no rope_frequencies",
     )
     rope_offset: Any = setting(Fraction(0), number, "RoPE position of the first token.", **OF_ROPE)

@@ -406,7 +406,11 @@ def _angle_faults(problem: Attention) -> Iterator[str]:
     if problem.positions != "rope":
         return
     farthest = max(abs(place) for place in problem.rope_places) + max(problem.n, problem.m)
-    if farthest * _fastest(problem) > LARGEST_ANGLE:
+    factor = 1 if problem.rope_scaling is None else problem.rope_scaling.factor
+    fastest = 1 / (min(Fraction(1), Fraction(problem.rope_base)) * min(1, factor))
+    if problem.rope_frequencies is not None:
+        fastest = Fraction(float(np.abs(problem.rope_frequencies).max()))
+    if farthest * fastest > LARGEST_ANGLE:
         yield (
             "rope turns by angles that are too large for their sines to be right (above "
             f"{LARGEST_ANGLE:,}): give a smaller rope_offset or rope_query_offset, "
@@ -414,19 +418,8 @@ def _angle_faults(problem: Attention) -> Iterator[str]:
         )
 
 
-def _fastest(problem: Attention) -> Fraction:
-    """Return an upper bound of the frequencies of rope."""
-    if problem.rope_frequencies is not None:
-        return Fraction(float(np.abs(problem.rope_frequencies).max()))
-    slowest_factor = Fraction(1) if problem.rope_scaling is None else problem.rope_scaling.factor
-    return 1 / (min(Fraction(1), Fraction(problem.rope_base)) * min(Fraction(1), slowest_factor))
-
-
 def _mark_faults(problem: Attention) -> Iterator[str]:
     """Find an entry that is both kept and ignored."""
-    if problem.keep is None or problem.ignore is None:
-        return
-    both = np.argwhere(problem.keep & problem.ignore)
-    if len(both):
-        *_, row, column = both[0] + 1
-        yield (f"keep and ignore both mark row {row}, column {column}")
+    if problem.keep is not None and problem.ignore is not None:
+        for *_, row, column in np.argwhere(problem.keep & problem.ignore)[:1] + 1:
+            yield f"keep and ignore both mark row {row}, column {column}"

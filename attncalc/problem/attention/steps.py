@@ -33,6 +33,7 @@ from attncalc.equations.operations.products import (
 )
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK
+from attncalc.problem.embedding import has_positions
 from attncalc.problem.fields import MASKS
 from attncalc.problem.normalisation import with_statistics
 from attncalc.problem.step import Axis, Role, Step
@@ -77,20 +78,10 @@ BETWEEN = ("Q_S", "K_S", "S_scaled", "S_alibi", "S_rel", "S_masked", "H", "C")
 
 def attention_steps(attention: Attention) -> Iterator[Step]:
     """Yield the steps of an attention, each after those it reads."""
-    for step in _steps(attention):
-        yield step._replace(is_between=step.is_between or step.name in BETWEEN)
-
-
-def _steps(attention: Attention) -> Iterator[Step]:
-    yield from _positioned(attention)
-    yield from _projected(attention)
-    yield from _with_earlier(attention)
-    yield from _of_one_size(attention)
-    yield from _rotated(attention)
-    yield from _scored(attention)
-    yield from _normalised(attention)
-    if attention.has_values:
-        yield from _combined(attention)
+    made = (_positioned, _projected, _with_earlier, _of_one_size, _rotated, _scored, _normalised)
+    for steps in (*made, _combined) if attention.has_values else made:
+        for step in steps(attention):
+            yield step._replace(is_between=step.is_between or step.name in BETWEEN)
 
 
 def _positioned(attention: Attention) -> Iterator[Step]:
@@ -123,11 +114,7 @@ def _projected(attention: Attention) -> Iterator[Step]:
 
 def _at_places(attention: Attention, source: str) -> str:
     """Return the name of tokens with their positions."""
-    positioned = (
-        attention.positions == "sinusoidal"
-        or getattr(attention, source.replace("X", "P")) is not None
-    )
-    return f"{source}_P" if positioned else source
+    return f"{source}_P" if has_positions(attention, source) else source
 
 
 def _own(attention: Attention, name: str) -> str:
@@ -214,8 +201,10 @@ def _scored(attention: Attention) -> Iterator[Step]:
         keys = "K_S"
     is_inside = attention.score in (ADDITIVE, CONCAT)  # the step of scores reads them itself
     inside = [name for name in ("W_S", "v_S", "b_S") if is_inside and name in own]
+    # decimals as typed are multiplied and added exactly
+    is_exact = attention.qk_norm == attention.positions == "none" and attention.is_decimal
     kind = OPERATIONS.get(attention.score)
-    scoring = Scores(_may_leave_dust(attention)) if kind is None else kind()
+    scoring = kind() if kind else Scores(attention.normalizer == "sum" and not is_exact)
     yield Step("S", "scores", scoring, (queries, keys, *inside), "queries", "keys")
 
 
@@ -225,14 +214,6 @@ OPERATIONS: dict[str, type[Scoring]] = {
     DISTANCE: DistanceScores,
 }
 """The operations of scores by kind; all others are dot products."""
-
-
-def _may_leave_dust(attention: Attention) -> bool:
-    """Return whether scores may be 0 except for rounding errors, and are divided by their sum."""
-    if attention.normalizer != "sum":
-        return False
-    # decimals as typed are multiplied and added exactly
-    return not (attention.qk_norm == attention.positions == "none" and attention.is_decimal)
 
 
 def _normalised(attention: Attention) -> Iterator[Step]:

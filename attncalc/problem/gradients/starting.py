@@ -21,7 +21,6 @@ class Start(NamedTuple):
     """The loss, and the upstream gradient.
 
     of: the matrix whose gradient is known first.
-    loss: the step that makes L.
     steps: the steps that make the gradient, and L where it is shown.
     says: the definition of L, as text.
     """

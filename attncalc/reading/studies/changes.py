@@ -48,22 +48,18 @@ _PERMUTE = re.compile(r"permute\s+(?P<name>\w+)\s*=\s*(?P<orders>.*)", re.DOTALL
 def read_change(text: str, problem: Problem) -> Change:
     """Read a change, such as "K[a] *= 0:3"."""
     with about(quoted(text)):
-        return _read_change(text, problem)
-
-
-def _read_change(text: str, problem: Problem) -> Change:
-    if permuted := _PERMUTE.fullmatch(text.strip()):
-        return _of_order(text.strip(), permuted["name"], permuted["orders"], problem)
-    found = _CHANGE.fullmatch(text.strip())
-    if found is None and "~" in text:
-        raise InputError(f"what is drawn is for attncalc simulate; here, {HOW_TO_CHANGE}")
-    if found is None:
-        raise InputError(HOW_TO_CHANGE)
-    named = found["name"].strip()
-    name = None if named in problem.more else canonical(named)
-    if name and own_name(name) in SETTINGS:
-        return _of_setting(text, name, found, problem)
-    return _of_matrix(text, given_name(named, problem, SETTINGS), found, problem)
+        if permuted := _PERMUTE.fullmatch(text.strip()):
+            return _of_order(text.strip(), permuted["name"], permuted["orders"], problem)
+        found = _CHANGE.fullmatch(text.strip())
+        if found is None and "~" in text:
+            raise InputError(f"what is drawn is for attncalc simulate; here, {HOW_TO_CHANGE}")
+        if found is None:
+            raise InputError(HOW_TO_CHANGE)
+        named = found["name"].strip()
+        name = None if named in problem.more else canonical(named)
+        if name and own_name(name) in SETTINGS:
+            return _of_setting(text, name, found, problem)
+        return _of_matrix(text, given_name(named, problem, SETTINGS), found, problem)
 
 
 def _of_setting(text: str, name: str, found: re.Match[str], problem: Problem) -> Change:

@@ -51,25 +51,21 @@ _OUTER = re.compile(
 def read_draw(text: str, problem: Problem) -> Draw:
     """Read a draw."""
     with about(quoted(text)):
-        return _read_draw(text, problem)
-
-
-def _read_draw(text: str, problem: Problem) -> Draw:
-    found = _DRAW.fullmatch(text.strip())
-    law = found["law"].lower() if found else ""
-    if found is None or law not in ("n", "normal", "u", "uniform"):
-        raise InputError(HOW_TO_DRAW)
-    name = given_name(found["name"], problem)
-    place = place_of(name, found["place"], problem)
-    is_turned = problem.standing.has_token_columns(name)
-    part = np.asarray(problem.stored(name)[place], dtype=np.float64)
-    rows = part.swapaxes(-1, -2) if is_turned and part.ndim > 1 else part
-    rows = rows.reshape(-1, rows.shape[-1] if rows.ndim else 1)
-    if not np.isfinite(rows).all():
-        raise InputError(f"{name} has -inf there: name entries that are numbers")
-    parts = split_outside(found["inner"])
-    made = _uniform(parts, rows) if law.startswith("u") else _normal(parts, rows, problem)
-    return Draw(text.strip(), name, place, made, is_turned)
+        found = _DRAW.fullmatch(text.strip())
+        law = found["law"].lower() if found else ""
+        if found is None or law not in ("n", "normal", "u", "uniform"):
+            raise InputError(HOW_TO_DRAW)
+        name = given_name(found["name"], problem)
+        place = place_of(name, found["place"], problem)
+        is_turned = problem.standing.has_token_columns(name)
+        part = np.asarray(problem.stored(name)[place], dtype=np.float64)
+        rows = part.swapaxes(-1, -2) if is_turned and part.ndim > 1 else part
+        rows = rows.reshape(-1, rows.shape[-1] if rows.ndim else 1)
+        if not np.isfinite(rows).all():
+            raise InputError(f"{name} has -inf there: name entries that are numbers")
+        parts = split_outside(found["inner"])
+        made = _uniform(parts, rows) if law.startswith("u") else _normal(parts, rows, problem)
+        return Draw(text.strip(), name, place, made, is_turned)
 
 
 def _uniform(parts: list[str], rows: Matrix) -> Uniform:

@@ -139,12 +139,7 @@ def given_name(text: str, problem: Problem, others: Iterable[str] = ()) -> str:
 
 
 def check_given(name: str, problem: Problem, *, among_steps: bool = False) -> None:
-    """Refuse a matrix that is not given, and cannot change.
-
-    Raises InputError the message lists the given matrices.
-
-    among_steps: whether a name is refused only if it is a step.
-    """
+    """Refuse a matrix that is not given, and cannot change; `among_steps` refuses only steps."""
     if name in problem.names:
         return
     steps = [step.name for step in plan(problem)]

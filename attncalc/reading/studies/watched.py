@@ -60,10 +60,7 @@ def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
 
 
 def read_outputs(problem: Problem, *, weights_too: bool) -> tuple[Watched, ...]:
-    """Return the default watched quantities of draws: outputs, and weights if they are few.
-
-    weights_too: whether weights are watched.
-    """
+    """Return the default watched quantities of draws: outputs, and weights if they are few."""
     solution = solve(problem)
     weights = [_few(solution, step.name) for step in solution.all_weights]
     outputs = _few(solution, outputs_of(problem))
