@@ -750,3 +750,9 @@ def test_numbers_of_another_layer_or_of_other_scores_are_no_errors() -> None:
     assert not _findings(given).of("wrong")
     (found,) = _findings(given.replace("[0, 2], [1, 3]", "[0, 2], [1, 4]")).of("wrong")
     assert (found.what, found.found, found.right) == ("Q[1,3,2]", "4", "3")
+
+
+def test_a_column_that_halves_the_count_of_rows_by_chance_is_no_error() -> None:
+    table = "| i | U h | tanh |\n|---|---|---|\n| 1 | 0.50 | 0.4621 |\n"
+    table += "| 2 | -1.00 | -0.7616 |\n| 3 | 1.50 | 0.9051 |\n"
+    assert not _findings(f"# Step 2\n\n{table}").of("wrong")

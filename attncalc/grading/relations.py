@@ -379,8 +379,15 @@ def _weights(is_hidden: Matrix | bool, root: int, x: Interval) -> Interval:
 
 
 def _root(each: Shown, one: Shown) -> int:
-    """Return the whole number whose root divides one matrix, as most entries show; 0 for none."""
-    if one.values.shape != each.values.shape:
+    """Return the whole number whose root divides one matrix, as most entries show; 0 for none.
+
+    Counts of rows are not divided.
+    """
+    counts = np.arange(one.values.size)
+    is_count = one.kind == COLUMN and any(
+        np.array_equal(one.values.ravel(), counts + first) for first in (0, 1)
+    )
+    if one.values.shape != each.values.shape or is_count:
         return 0
     ratios = (one.values / each.values) ** 2
     ratios = ratios[np.isfinite(ratios)]
