@@ -78,8 +78,9 @@ class Student(NamedTuple):
         >>> Student("Ada Lovelace", "1017").hidden("Lovelace, Ada (1017): 10172 adapters")
         '…, … (…): 10172 adapters'
         """
-        names = "|".join(map(re.escape, self.names))
-        return re.sub(rf"(?<!\w)(?:{names})(?!\w)", "…", text, flags=re.IGNORECASE)
+        for name in self.names:
+            text = _without(text, name)
+        return text
 
     @property
     def key(self) -> tuple[str, str]:
@@ -94,6 +95,21 @@ class Roster(NamedTuple):
 
     students: tuple[Student, ...]
     notes: tuple[str, ...] = ()
+
+
+def _without(text: str, name: str) -> str:
+    """Return a text with … for a name, in letters of any case, where it is a whole word."""
+    small, wanted = (
+        "".join(c.lower() if len(c.lower()) == 1 else c for c in each) for each in (text, name)
+    )
+    pieces, start, at = [], 0, small.find(wanted)
+    while at >= 0:
+        end = at + len(name)
+        if not (text[max(0, at - 1) : at].isalnum() or text[end : end + 1].isalnum()):
+            pieces += [text[start:at], "…"]
+            start = end
+        at = small.find(wanted, end)
+    return "".join([*pieces, text[start:]])
 
 
 def read_roster(source: str | Path) -> Roster:
