@@ -9,6 +9,7 @@ from attncalc.grading.key import Key
 from attncalc.grading.slack import ToTheDigit
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
+from attncalc.reading.answers.cuts import cuts, numbers_of
 
 ROWS = {"Q": "1 3; -1 1; 2.5 -2", "K": "3 -0.5; 2 -1.5; -2.5 3.5", "V": "2.5 -1.5; -1 3; -2 -3"}
 FOUND = {
@@ -172,3 +173,10 @@ def test_a_row_of_the_matrix_above_is_corrected(words: str) -> None:
     answer = read(f"Q:\n1 3\n-1 7\n2.5 -2\n{words} [-1 1]\n")
     np.testing.assert_array_equal(answer.matrices["Q"].values, rows("Q"))
     assert any("Q[2,:] is corrected here" in each for each in answer.remarks)
+
+
+def test_a_row_that_is_all_masked_has_no_place_in_a_cut() -> None:
+    key = np.array([[-np.inf, -np.inf], [-1.0, 2.0], [0.5, 1.5]])
+    numbers = numbers_of("-1.00 0.5\n2.00 1.5\n")
+    found = cuts(numbers, key, np.ones(len(numbers), bool), turned=True, least=0.5)
+    assert all(all(each.written) for each in found)

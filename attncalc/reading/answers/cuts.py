@@ -244,9 +244,10 @@ def cuts(
             for found_rows, stride in _arrangements(own, seen_there, strides, least, rows):
                 places = np.where(found_rows >= 0, run[found_rows], -1)
                 places = places.T if way else places
-                if not free[places[places >= 0]].all():
+                is_written = places >= 0
+                if not (free[places[is_written]].all() and is_written.any(axis=1).all()):
                     continue
-                agreeing = near(values[places], key) & (places >= 0)
+                agreeing = near(values[places], key) & is_written
                 found.append(Cut(places.tolist(), agreeing, layout + way, stride))
     return found
 

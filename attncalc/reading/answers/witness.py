@@ -816,6 +816,8 @@ class Witness:
                 self.found.note(each.line, again, f"{again} again", each.text)
             elif not each.could_be_matrix or not self._is_read(each, read):
                 left.append(each)
+            else:
+                self.found.note(each.line, "", "numbers that are read elsewhere", each.text)
         self.found.unread[:] = [*left, *self._left_over(read)]
 
     def _product(self, own: list[Number], read: Mapping[str, WrittenMatrix]) -> str:
