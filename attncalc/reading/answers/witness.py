@@ -226,7 +226,7 @@ def _list_work_like(
     with_commas: marks decimal commas.
     """
     read = {line for e in found.taken if e.what for line in e.lines}
-    counts = range(1, 1 + len(expected.labels.keys))  # of tokens
+    count = max(2, len(expected.labels.keys))  # tokens, which words may number
     for each in [*found.taken]:
         numbers = numbers_of(with_commas(each.text))
         decimals = [number.value for number in numbers if number.entry.decimals]
@@ -241,7 +241,7 @@ def _list_work_like(
             are_weights = len(decimals) > 1 and abs(sum(decimals) - 1) <= ONE * len(decimals)
             weights = (n for n in missing if are_weights and own_name(n) == "A")
             name = next(whole if "[" in each.text else weights, "")
-        elif each.how != PROSE or all(n.value in counts for n in numbers):
+        elif each.how != PROSE or _are_counts(numbers[-count:]):
             continue
         elif not name and len(numbers) > 1:
             widths = {len(numbers_of(row)) for row in _ROWS.findall(each.text)}
