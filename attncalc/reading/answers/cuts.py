@@ -200,7 +200,7 @@ def cuts(
     turned: bool,
     least: float,
     strides: int = 1,
-    rows: int = 0,
+    rows_of_head: int = 0,
 ) -> list[Cut]:
     """Return the best cut of each layout: rows, columns of a table, results, columns for rows.
 
@@ -211,7 +211,7 @@ def cuts(
     turned: whether it may be transposed.
     least: the smallest share of entries that must agree.
     strides: the largest distance between the entries of a row, in numbers.
-    rows: the number of rows of a head, if it has several, one below the other.
+    rows_of_head: the rows of each of several heads, one below the other.
     """
     if key.ndim != 2 or key.size > MOST_ENTRIES or key.size * len(numbers) > MOST_WORK:
         return []
@@ -241,8 +241,8 @@ def cuts(
         for way in ("", ", columns as rows") if turned else ("",):
             own = agree[run].swapaxes(1, 2) if way else agree[run]
             seen_there = is_seen.T if way else is_seen
-            for found_rows, stride in _arrangements(own, seen_there, strides, least, rows):
-                places = np.where(found_rows >= 0, run[found_rows], -1)
+            for rows, stride in _arrangements(own, seen_there, strides, least, rows_of_head):
+                places = np.where(rows >= 0, run[rows], -1)
                 places = places.T if way else places
                 is_written = places >= 0
                 if not (free[places[is_written]].all() and is_written.any(axis=1).all()):

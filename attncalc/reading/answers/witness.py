@@ -349,14 +349,17 @@ class Witness:
             if _is_rearranged(key, self.expected.steps[name]):
                 continue
             found = self._best(name, None, key)
-            is_sure = found is not None and found[2].share == 1 and found[0] >= PLAIN
+            if found is None or found[0] < PLAIN:
+                continue
+            cut = found[2]
+            if cut.share < 1 or used & {*cut.places}:
+                continue
             is_other = any(share_alike(key, other) == 1 for other in right)
-            is_other = is_other and found is not None and self._said(found[2], name) != name
-            if found and is_sure and not is_other and not used & {*found[2].places}:
-                doubtful.remove(name)
-                because = f"{BECAUSE} those of {name} with a common mistake"
-                read[name] = self._taken(name, found[2], because)
-                return True
+            if is_other and self._said(cut, name) != name:
+                continue
+            doubtful.remove(name)
+            read[name] = self._taken(name, cut, f"{BECAUSE} those of {name} with a common mistake")
+            return True
         return False
 
     def _take_named(
@@ -497,7 +500,7 @@ class Witness:
                 turned=is_open,
                 least=least,
                 strides=STRIDES,
-                rows=len(self.beside_heads.get(name, ())),
+                rows_of_head=len(self.beside_heads.get(name, ())),
             )
             if cut.share >= least and (cut.share == 1 or (key.size > FEW and self._is_sound(cut)))
             if cut.share == 1 or cut.stride == 1
