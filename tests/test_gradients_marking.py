@@ -85,6 +85,7 @@ def mistakes() -> Iterator[Planted]:
     yield "product-turned", "dA", lambda m: m["V"] @ m["dO"].T
     yield "weights-turned", "dQ", lambda m: m["dS"].T @ m["K"]
     yield "gradient-swapped:dK", "dW_Q", lambda m: X.T @ m["dK"]
+    yield "factor-swapped:K", "dK", lambda m: m["dS"].T @ m["K"]
     yield "jacobian-diagonal", "dS_scaled", lambda m: m["dA"] * m["A"] * (1 - m["A"])
     yield (
         "rowsum-axis",

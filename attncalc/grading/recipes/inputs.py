@@ -261,12 +261,7 @@ def of_gradient(step: Step, steps: Steps) -> Iterator[Wrong]:
     name = step.operation.name.removeprefix("Grouped")
     if name in ("SoftmaxBack", "DivideBySumBack"):
         yield from _of_mask(step, steps)
-    elif name == "TransposedTimes":
-        for other in _like(step.inputs[1], steps):
-            says = f"{other} is used in place of {step.inputs[1]}"
-            instead = {step.inputs[1]: other}
-            yield f"gradient-swapped:{other}", says, partial(with_others, step, instead)
-    elif name in ("TimesTransposed", "Scores", "Weigh"):
+    elif name in ("TransposedTimes", "TimesTransposed", "Scores", "Weigh"):
         yield from _of_factors(step, steps)
     elif isinstance(step.operation, Add):
         yield from _of_parts(step)
@@ -276,11 +271,10 @@ def of_gradient(step: Step, steps: Steps) -> Iterator[Wrong]:
 
 
 def _like(name: str, steps: Steps) -> Iterator[str]:
-    """Yield the other gradients that may be confused with one: dK for dQ."""
-    start, _, own = name.rpartition("d")
-    for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
-        if other != own and f"{start}d{other}" in steps:
-            yield f"{start}d{other}"
+    """Yield the other steps that may be confused with one: dK or dV for dQ, K for Q."""
+    start, own = name[:-1], own_name(name).removeprefix("d")
+    others = ("Q", "K", "V") if own in ("Q", "K", "V") else ()
+    yield from (start + other for other in others if other != own and start + other in steps)
 
 
 def _of_mask(step: Step, steps: Steps) -> Iterator[Wrong]:
@@ -307,12 +301,10 @@ def _of_mask(step: Step, steps: Steps) -> Iterator[Wrong]:
 
 def _of_factors(step: Step, steps: Steps) -> Iterator[Wrong]:
     gradient, right = step.inputs
-    start, own = right[: -len(own_name(right))], own_name(right)
-    for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
-        if other != own and start + other in steps:
-            says = f"{start}{other} is used in place of {right}"
-            made = partial(with_others, step, {right: start + other})
-            yield f"factor-swapped:{start}{other}", says, made
+    kind = "gradient" if own_name(right).startswith("d") else "factor"
+    for other in _like(right, steps):
+        says = f"{other} is used in place of {right}"
+        yield f"{kind}-swapped:{other}", says, partial(with_others, step, {right: other})
     if role_of(gradient) == "arriving":
         says = f"every entry of {gradient} is taken as 1"
 
