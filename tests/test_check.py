@@ -27,7 +27,7 @@ def test_a_right_answer_exits_with_0(attncalc: Command) -> None:
         f"answer: {answer('hand.json')}\n"
         "Score: 7.0 of 7 (100 %)\n"
         "Every entry is right: Q, K, V, S, A and O.\n"
-        "On the map every line is right.\n"
+        "On the map, every line is right.\n"
         "Points: Q 1, K 1, V 1, S 1, A 1, O 1, the lines of the map 1.\n"
     )
     assert attncalc("check", PROBLEM, answer("full-precision.md")).code == 0
@@ -61,7 +61,7 @@ def test_a_wrong_answer_exits_with_1_and_marks_the_entry_without_colour(
         "It is the only wrong entry of S.\n"
         "Possible cause: two of its digits are swapped.\n"
         "Q, K and V are right.\n"
-        "On the map every line is right.\n"
+        "On the map, every line is right.\n"
         "Points: Q 1, K 1, V 1, S 0.89 of 1, A 1, O 1, the lines of the map 1.\n"
     )
 

@@ -225,7 +225,7 @@ def test_the_lines_of_the_map_are_a_separate_test(tmp_path: Path) -> None:
     assert names == ["A: attention weights", "connections: the map"]
     assert [test["max_score"] for test in told["tests"]] == [6, 6]
     assert 0 < told["tests"][1]["score"] < 6
-    assert "On the map no lines were found for output 2" in told["tests"][1]["output"]
+    assert "On the map, the lines of output 2 are missing" in told["tests"][1]["output"]
 
 
 @pytest.mark.slow

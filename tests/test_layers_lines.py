@@ -53,8 +53,8 @@ def test_lines_below_a_word_for_an_attention_are_of_its_map(heading: str) -> Non
     assert lines_of(marking) == on("cross.A", "correct", "wrong")
     said = verdict(marking)
     assert (
-        "On the map of cross.A the lines are wrong of output chat: its solid line goes to cat, "
-        "its dashed line to the."
+        "On the map of cross.A, the lines of output chat are wrong: the solid line should go to cat, "
+        "the dashed line to the."
     ) in said
     assert not any("nothing says which attention" in each for each in said)
 
@@ -65,7 +65,7 @@ def test_each_map_is_marked_by_its_own_weights() -> None:
     assert lines_of(marking) == on("self.A", "correct", "correct") + on(
         "cross.A", "correct", "correct"
     )
-    assert "On the map every line is right." in verdict(marking)
+    assert "On the map, every line is right." in verdict(marking)
 
 
 def test_a_sentence_may_name_its_map() -> None:

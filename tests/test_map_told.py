@@ -122,15 +122,15 @@ def test_a_value_before_its_input_ranks_it() -> None:
 def test_sentences_earn_the_points_of_worksheet_lines() -> None:
     marking = marked(MATRICES + "\n".join(RIGHT))
     assert [line.status.value for line in marking.lines] == ["correct"] * 3
-    assert "On the map every line is right." in verdict(marking)
+    assert "On the map, every line is right." in verdict(marking)
     assert not marking.is_provisional
 
 
 def test_a_wrong_line_shows_how_its_sentence_was_read() -> None:
     said = verdict(marked(MATRICES + "Output 1 attends to input 2.\n" + "\n".join(RIGHT[1:])))
     assert (
-        "On the map the lines are wrong of output 1 (line 2 was read as output 1 → input 2): "
-        "its solid line goes to 3, it has no dashed line."
+        "On the map, the lines of output 1 (line 2 was read as output 1 → input 2) are wrong: "
+        "the solid line should go to 3, there should be no dashed line."
     ) in said
 
 

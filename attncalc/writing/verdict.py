@@ -443,19 +443,20 @@ def verdict_of_lines(marking: Marking) -> Iterator[str]:
         of_head = f" (head {line.head})" if line.head else ""
         most = [on_a_line(tokens.keys[index]) for index in line.right.most]
         second = [on_a_line(tokens.keys[index]) for index in line.right.second]
-        solid = f"its solid line goes to {of_each(most)}" if most else "it has no solid line"
-        dashed = f"its dashed line to {of_each(second)}" if second else "it has no dashed line"
-        missing = "no lines were found for" if line.written is None else "the lines are wrong of"
+        goes, no = f"the solid line should go to {of_each(most)}", "there should be no"
+        solid = goes if most else f"{no} solid line"
+        dashed = f"the dashed line to {of_each(second)}" if second else f"{no} dashed line"
+        are = "missing" if line.written is None else "wrong"
         if line.written is None and (marking.unread_lines or LINES in marking.not_found):
             continue  # it may be in text that was not read; no lines at all are reported at once
         of = f"{output}{of_head}{_as_read(line)}"
-        yield f"On the map{where} {missing} output {of}: {solid}, {dashed}."
+        yield f"On the map{where}, the lines of output {of} are {are}: {solid}, {dashed}."
     following = [each for each in marking.lines if each.status is Status.FOLLOWS]
     if following:
         count = "1 output" if len(following) == 1 else f"{len(following)} outputs"
-        yield f"On the map the lines of {count} follow from your weights."
+        yield f"On the map, the lines of {count} follow from your weights."
     if marking.lines and all(each.status is Status.CORRECT for each in marking.lines):
-        yield "On the map every line is right."
+        yield "On the map, every line is right."
 
 
 def _as_read(line: LineMark) -> str:
