@@ -8,7 +8,7 @@ rank the inputs of each first. The weights arbitrate between readings.
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.map_words import EMPHASIZED, lexemes_in, place_of
-from attncalc.reading.naming.name import Tokens, head_in
+from attncalc.reading.naming.name import Tokens, heads_in
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.other_words import ORDINALS
@@ -38,7 +38,10 @@ _SENTENCE = re.compile(r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[^\W\d_a-zà-ÿ])|[!?;
 _BARS = re.compile(r"[|│\t]")
 _FORMULA = re.compile(r"\d(?!(?:st|nd|rd|th)\b)|=(?=\s*[^\s>=])|[\[\]*·×^]")
 """A sign of numbers or work between two names, which are then no map."""
-_WEIGHT = re.compile(r"[≈~]? ?[-+]?(?<!\d)\d{0,9}[.,]\d{1,20} ?%?|[≈~] ?\d{1,9}|(?<!\d)\d{1,9} ?%")
+_WEIGHT = re.compile(
+    rf"[≈~]? ?[-+]?(?<!\d)(?:\d{{0,9}}[.{COMMA}]|0,)\d{{1,20}} ?%?|[≈~] ?\d{{1,9}}"
+    r"|(?<!\d)\d{1,9} ?%"
+)
 _ASIDE = re.compile(r"\([^()\d\x00]{0,80}\)")
 _COUNT = re.compile(r"^\n\W*\d{0,2}\W*")
 """The beginning of a line, with a count of the line or of its head."""
@@ -62,15 +65,17 @@ _NUMBERED = re.compile(r"^[\s>*#•·-]*(?:(?:[^\W\d_]{1,12} )?\(?\d{1,2}[.)]\s+
 _TAG = re.compile(
     r"</?[A-Za-z][^<>]{0,200}>|\\item(?:<[^<>\n]{0,20}>)?|\\(?:emph|text\w{1,6})\b|\$X_\{?\d\}?\$"
 )
+_NTH = re.compile(r"(\d)\.?[ºª]")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
 _TOKEN = re.compile(
-    r"(?P<itself>\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
+    r"\x01(?P<head>-?\d{1,3})\x01"
+    r"|(?P<itself>\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
     r"|s[eé] stess[aoie]|si mesm[ao]s?|zichzelf|själv|seg selv|sig selv|siebie|sobie|sebe|sebou"
     r"|себя|себе|собой|собі|itseensä|itseään|itsensä|kendisine|kendisini|kendine|önmagára)\b"
     r"|자기 자신|자기자신|스스로|نفسها?|εαυτό|自分自身|自身|自己|自分)"
-    r"|(?P<number>(?<![\d.,/:-])\d{1,3}(?![\d%/]|[.,:]\d|(?<=[a-z]\d)[a-z]{2}))"
-    r"|(?P<word>[^\W\d_]{1,40})",
+    rf"|(?P<number>(?<![\d.{COMMA}/:-])\d{{1,3}}(?![\d%/]|[.{COMMA}:]\d|(?<=[a-z]\d)[a-z]{{2}}))"
+    r"|(?P<word>[^\W\d_\u3040-\uffff]{1,40}|[\u3040-\u309f]|[\u30a0-\uffff]{1,40})",
     re.IGNORECASE,
 )
 _STEMS = (
@@ -86,9 +91,12 @@ _PLACE = re.compile(
     re.IGNORECASE,
 )
 """Ordinals, in further languages by their stems."""
+_IN_TEXT = re.compile(r"\x01-?\d{1,3}\x01")
+"""A head, as it is marked in a text."""
 _OF_ALL = re.compile(
-    r"\b(?:все|всі|oba|obie|obydwa|wszystkie|všechny|sva|kaikki|molemmat|tüm|bütün|hepsi|minden"
-    r"|όλ[αεο]\w?|alle|tous|toutes|todas?|todos|tutti|tutte|all|both)\b|모두|모든|كل|すべて|全て|都",
+    r"\b(?:все|всі|oba|obě|obie|obydwa|wszystkie|všechny|sva|kaikki|molemmat|tüm|bütün|hepsi|minden"
+    r"|όλ[αεο]\w?|alle|alla|beide|begge|båda|tous|toutes|todas?|todos|ambos|ambas|tutti|tutte"
+    r"|entrambi|all|both|every|each)\b|모두|모든|كل|すべて|全て|都",
     re.IGNORECASE,
 )
 
@@ -100,6 +108,8 @@ class _Mention(NamedTuple):
     output: int
     input: int
     before: str
+    head: int
+    """The head mentioned last, from 1; 0 for none."""
     is_near: bool
     """Whether only words are between the name before it and this one."""
     goes_on: bool
@@ -116,6 +126,8 @@ class Said(NamedTuple):
     inputs: tuple[tuple[int, ...], ...]
     fit: int
     is_sure: bool = True
+    stop: int = 0
+    """How many names are before its end."""
 
 
 _Order = list[tuple[str, tuple[int, ...]]]
@@ -142,7 +154,7 @@ def maps_in_order(
     own = [(line, text) for line, text in lines[-MOST_LINES:] if len(text) <= LONGEST]
     found: list[dict[int, Said]] = []
     for mentions, are_names in _streams(own, labels, len(heads[0])):
-        by_head = _by_head(lines[-MOST_LINES:], mentions[-MOST_MENTIONS:], heads)
+        by_head = _by_head(mentions[-MOST_MENTIONS:], heads)
         if by_head and (are_names or all(each.is_sure for each in by_head.values())):
             found.append(by_head)
     best = max(found, key=lambda each: [*map(_worth, each.values())], default={})
@@ -159,11 +171,12 @@ def _streams(
     """Yield the tokens that lines name, in one reading after another, and whether by their names.
 
     Words in brackets are dropped, or not; ordinals are numbers, or not; a number before a line
-    counts it, or is a name. At last, only lines whose words come back for each output are read.
+    counts it, or is a name; "token 2 itself" is one token, or two. At last, only lines whose words
+    come back for each output are read.
     """
     sides = [[each.lower() for each in side] for side in (labels.queries, labels.keys)]
     counted = [
-        (line, _WEIGHT.sub(_VALUE, _SCRIPTS.sub(" ", plain(_TAG.sub(" ", text)))))
+        (line, _WEIGHT.sub(_VALUE, _with_heads(_SCRIPTS.sub(" ", plain(_TAG.sub(" ", text))))))
         for line, text in lines
     ]
     listed = [(line, _NUMBERED.sub("", text)) for line, text in counted]
@@ -173,12 +186,17 @@ def _streams(
     in_words, in_numbers = (
         [(line, signs.sub(" ", text)) for line, text in repeated] for signs in (_NO_LETTER, _SIGN)
     )
-    names = [(True, texts, FARTHEST) for texts in (without, listed)]
-    numbers = [(False, texts, FARTHEST) for texts in (without, placed, counted)]
-    ways = [*names, *numbers, (True, in_words, MOST_LINES), (False, in_numbers, MOST_LINES)]
-    for place, (are_names, texts, farthest) in enumerate(ways):
-        if ways.index((are_names, texts, farthest)) == place and any(sides[0]) >= are_names:
-            yield [*_mentions(texts, sides, farthest, are_names=are_names)], are_names
+    ways = [(True, texts, FARTHEST) for texts in (without, listed)]
+    ways += [(False, texts, FARTHEST) for texts in (without, placed, counted)]
+    ways += [(True, in_words, MOST_LINES), (False, in_numbers, MOST_LINES)]
+    seen: list[list[_Mention]] = []
+    for (are_names, texts, farthest), is_all in product(ways, (False, True)):
+        if any(sides[0]) < are_names or (is_all and texts is not without):
+            continue
+        kinds = {"are_names": are_names, "is_all": is_all}
+        seen.append([*_mentions(texts, sides, farthest, **kinds)])
+        if seen[-1] not in seen[:-1]:
+            yield seen[-1], are_names
 
 
 def _repeated(
@@ -211,9 +229,16 @@ def plain(text: str) -> str:
 
     Tabs become bars.
     """
-    clean = unicodedata.normalize("NFKC", text.replace(COMMA, ",")).translate(_QUOTES)
+    clean = unicodedata.normalize("NFKC", _NTH.sub(r"\1th", text)).translate(_QUOTES)
     clean = EMPHASIZED.sub(r"\2", _STRUCK.sub(" ", clean))
     return clean.replace("\t", " | ")
+
+
+def _with_heads(text: str) -> str:
+    """Return a text in which each head that it mentions is marked."""
+    for start, end, head in reversed([*heads_in(text)]):
+        text = f"{text[:start]}\x01{head}\x01{text[end:]}"
+    return text
 
 
 def _as_number(match: "re.Match[str]") -> str:
@@ -226,14 +251,21 @@ def _mentions(
     farthest: int,
     *,
     are_names: bool,
+    is_all: bool,
 ) -> Iterator[_Mention]:
-    """Yield the tokens that lines name, at most so many lines from one another."""
-    known, last = {*sides[0], *sides[1]}, 0
+    """Yield the tokens that lines name, at most so many lines from one another.
+
+    is_all: whether "itself" is one of them directly behind the name of another.
+    """
+    known, last, head = {*sides[0], *sides[1]}, 0, 0
     for line, text in lines:
         end = 0
         for match in _TOKEN.finditer(text):
-            word, before = match[0].lower(), text[end : match.start()]
-            if match["itself"] and (before.strip() or not end):
+            word, before = match[0].lower(), _IN_TEXT.sub(" ", text[end : match.start()])
+            if match["head"]:
+                head = int(match["head"])
+                continue
+            if match["itself"] and (before.strip() or not end or is_all):
                 places = -1, -1
             elif match["number"] and int(word) and not (are_names and any(sides[1])):
                 places = len(sides[0]) if are_names else int(word) - 1, int(word) - 1
@@ -245,30 +277,24 @@ def _mentions(
             before = before if end else f"\n{before}"
             is_near = line - last <= farthest and not _FORMULA.search(_COUNT.sub("", before))
             goes_on = is_near and not _SENTENCE.search(text, end, match.start())
-            yield _Mention(line, *places, before, is_near, goes_on)
+            yield _Mention(line, *places, before, head, is_near, goes_on)
             end, last = match.end(), line
 
 
-def _by_head(
-    lines: Sequence[tuple[int, str]], mentions: Sequence[_Mention], heads: Matrix
-) -> dict[int, Said]:
+def _by_head(mentions: Sequence[_Mention], heads: Matrix) -> dict[int, Said]:
     """Return what names state about each head, from 1; {} if a head is missing.
 
-    If lines do not name the heads, their maps follow one another.
+    If no text names the heads, their maps follow one another.
     """
-    named, head = dict[int, int](), 0
-    for line, text in lines:
-        head = head_in(text) or head
-        named[line] = head
     for are_named in (True, False):
         found, after = dict[int, Said](), 0
         for k, weights in enumerate(heads, start=1):
-            own = [m for m in mentions if (named[m.line] == k if are_named else m.line > after)]
+            own = [m for m in mentions if m.head == k] if are_named else mentions[after:]
             stated = [*_stated(own if len(heads) > 1 else mentions, weights)]
             first = stated[0] if stated else None
             is_first = len(heads) > 1 and not are_named
             if best := first if is_first else max(stated, key=_worth, default=None):
-                found[k], after = best, max(best.lines)
+                found[k], after = best, after + best.stop
         if len(found) == len(heads):
             return found
     return {}
@@ -284,7 +310,7 @@ def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[Said]:
         run = mentions[start : start + len(order)]
         said = _read(run, order, weights)
         if said and _is_map(said, run, order):
-            yield said
+            yield said._replace(stop=start + len(order))
 
 
 def _is_end(mentions: Sequence[_Mention], stop: int) -> bool:
@@ -300,29 +326,32 @@ def _in_orders(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[tuple[
         for order in orders:
             stop = start + len(order)
             outputs = _outputs(mentions[start:stop], order)
-            is_run = outputs and all(each.is_near for each in mentions[start + 1 : stop])
-            if is_run and _is_end(mentions, stop):
-                yield [(role, (outputs[k],) if k >= 0 else every) for role, k in order], start
+            is_run = all(each.is_near for each in mentions[start + 1 : stop])
+            if outputs is not None and is_run and _is_end(mentions, stop):
+                places = [(role, (outputs.get(k, k),) if k >= 0 else every) for role, k in order]
+                yield places, start
 
 
-def _outputs(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> dict[int, int]:
-    """Return the outputs that names in an order are about; {} if they do not have that order."""
+def _outputs(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> dict[int, int] | None:
+    """Return the outputs that names in an order are about; None if they do not have that order."""
     found: dict[int, int] = {}
-    for mention, (role, k) in zip(run, order if len(run) == len(order) else (), strict=False):
+    for mention, (role, k) in zip(run, order, strict=False):
         if role == "o" and found.setdefault(k, mention.output) != mention.output:
-            return {}
-    return found if sorted(found.values()) == sorted(found) else {}
+            return None
+    is_full = len(run) == len(order) and sorted(found.values()) == sorted(found)
+    return found if is_full else None
 
 
 def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
     """Yield the orders of names in which a map is stated: the role and output of each name.
 
-    Inputs may come first. An output with only one weight, as the first below a causal mask, may
-    have no second input.
+    Inputs may come first, or without outputs, which are in order. An output with only one weight,
+    as the first below a causal mask, may have no second input.
     """
     outputs = range(len(weights))
     most, second = ([[("o", k), (role, k)] for k in outputs] for role in "ms")
     of_all = [("o", k) for k in outputs]
+    of_every = [("m", -1), ("s", -1)]
     for others in (second, *_without_second(second, weights)):
         yield [*chain(*(a + b[1:] for a, b in zip(most, others, strict=True)))]
         for step in (1, -1):
@@ -330,7 +359,13 @@ def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
             yield [*chain(*(a + b for a, b in sides))]
             for begin in (chain(*(a for a, _ in sides)), (*of_all, ("m", -1))):
                 yield [*begin, *chain(*(b for _, b in sides))]
-    yield [*of_all, ("m", -1), ("s", -1)]
+        inputs = [own for own, *_ in (pair[1:] for pair in others if pair[1:])]
+        firsts = [pair[1] for pair in most]
+        yield [*firsts, *of_all, *inputs]
+        yield [*firsts, *inputs]
+        yield [*chain(*(a[1:] + b[1:] for a, b in zip(most, others, strict=True)))]
+    yield [*of_all, *of_every]
+    yield [*of_every, *of_all]
     yield [*chain(*most)]
 
 

@@ -1,27 +1,32 @@
-"""Maps that a program prints: the names or the places, from 0 or 1, of the largest weights."""
+"""Maps in columns, and maps that a program prints: names or places of the largest weights."""
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import combinations, product
+
+import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.map_order import (
     MOST_BETWEEN,
     MOST_LINES,
+    TIE,
     Said,
     is_ranked,
     plain,
     written,
 )
 from attncalc.reading.naming.name import Tokens
+from attncalc.reading.plain.marks import COMMA
 
 LONGEST = 400
 _LARGEST = re.compile(
     r"\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|topk|(?:sort|order(?:ing)?)(?=[(\[]))",
     re.IGNORECASE,
 )
-_WHOLE, _COUNTED = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,]*\d)"), re.compile(r"\[\d{1,3}\](?=\s)")
+_WHOLE = re.compile(rf"(?<![\w.,{COMMA}])\d{{1,3}}(?![\w.,{COMMA}]*\d)")
+_COUNTED = re.compile(r"\[\d{1,3}\](?=\s)")
 """Places that a program prints, and R's count before a vector."""
 _GROUP, _WORD = re.compile(r"[{\[(]([^{}\[\]()]{1,100})[}\])]"), re.compile(r"[^\W_]+")
 _ARRANGED = ((2, False), (2, True), (1, False), (3, False))
@@ -30,13 +35,23 @@ name of each output are three.
 """
 _Places = tuple[tuple[int, ...], ...]
 """The inputs of each output."""
+_BRACKETS = re.compile(r"^\W*\[\d{1,3},\]|[\[\](){}:;]")
+_CELL_OF_TOKEN = re.compile(r"(?:[^\W\d]{1,8}[. ]?)?(\d{1,3})")
+_NO_INPUT = ("", "-", "–", "—", "/", "n/a", "na", "none", "nan")
+MOST_COLUMNS = 12
+ENOUGH_BITS = 6
+"""How improbable it is that columns fit the weights by chance."""
 
 
 def printed_map(
-    lines: Sequence[tuple[int, str]], weights: Matrix, labels: Tokens
+    lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
 ) -> list[WrittenConnection]:
-    """Return the map that a program prints, where the weights confirm it; [] if there is none."""
-    short = [(line, plain(text)) for line, text in lines[-MOST_LINES:] if len(text) < LONGEST]
+    """Return the map that a program prints, where the weights confirm it; [] if there is none.
+
+    heads: the weights, of shape (1, outputs, inputs); of several heads, none is found.
+    """
+    weights, last_lines = heads[0], lines[-MOST_LINES:] if len(heads) == 1 else ()
+    short = [(line, plain(text)) for line, text in last_lines if len(text) < LONGEST]
     for place, (line, text) in enumerate(short):
         if called := _LARGEST.search(text):
             stop = line + len(weights) + MOST_BETWEEN
@@ -66,6 +81,107 @@ def _printed(
                 yield last, tuple(tuple(row[-2:]) for row in rows)
         groups = (tuple(_named(group, keys)) for group in _GROUP.findall(own))
         yield last, tuple(filter(None, groups))
+
+
+def map_in_columns(
+    lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
+) -> list[WrittenConnection]:
+    """Return the map in columns of inputs, where the weights confirm it; [] if there is none.
+
+    A row is of one output, whose name may be in it; it has the inputs of each head, or only those
+    with the largest weights. A program prints places, from 0 or 1, of all inputs or the first ones.
+    """
+    count = len(heads[0])
+    rows = [
+        (line, cells)
+        for line, text in lines[-MOST_LINES:]
+        if len(text) < LONGEST and any(c.isalnum() for c in text)
+        for cells in [_cells(plain(text), labels)]
+    ]
+    for start in range(len(rows) - count + 1):
+        near = [cells for _, cells in rows[start : start + count] if cells]
+        if len(near) == count:
+            for inputs, bits in _of_columns(near, heads):
+                if bits >= ENOUGH_BITS:
+                    at = tuple(line for line, _ in rows[start : start + count])
+                    number = range(1, len(heads) + 1) if len(heads) > 1 else [0]
+                    return [
+                        each
+                        for k, own, weights in zip(number, inputs, heads, strict=True)
+                        for each in written(Said(at, own, count), weights, k, labels)
+                    ]
+    return []
+
+
+def _cells(text: str, labels: Tokens) -> list[int | None] | None:
+    """Return the tokens of the cells of a line, from 1, and None for none; None for other cells."""
+    bare = _BRACKETS.sub(" ", text).strip().strip("|│")
+    cells = re.split(r"[|│,]", bare) if re.search(r"[|│,]", bare) else bare.split()
+    found: list[int | None] = []
+    for cell in (each.strip().lower() for each in cells[: MOST_COLUMNS + 1]):
+        names = [name.lower() for name in labels.keys + labels.queries]
+        if cell in names:
+            found.append(names.index(cell) % max(1, len(labels.keys)) + 1)
+        elif match := _CELL_OF_TOKEN.fullmatch(cell):
+            found.append(int(match[1]))
+        elif cell in _NO_INPUT:
+            found.append(None)
+        else:
+            return None
+    return found if len(found) <= MOST_COLUMNS else None
+
+
+def _of_columns(
+    rows: Sequence[list[int | None]], heads: Matrix
+) -> Iterator[tuple[list[_Places], float]]:
+    """Yield the inputs of each head that columns contain, and how improbable that is by chance."""
+    width = max(map(len, rows))
+    columns = [[row[k] if k < len(row) else None for row in rows] for k in range(width)]
+    columns = [own for own in columns if any(each is not None for each in own)]
+    for base in (1, 0):
+        of_outputs = [own for own in columns if own == [*range(base, len(rows) + base)]]
+        bases = [base] * len(of_outputs)
+        for without in range(len(bases) + 1):
+            for left in combinations(range(len(of_outputs)), without):
+                outputs = [id(of_outputs[k]) for k in left]
+                kept = [own for own in columns if id(own) not in outputs]
+                for ranks in _ranked_columns(kept, heads):
+                    inputs = [_inputs(own, base) for own in ranks]
+                    bits = [*map(_bits, inputs, heads)]
+                    if all(bits):
+                        yield inputs, sum(bits) + without * np.log2(len(rows))
+
+
+def _ranked_columns(
+    columns: Sequence[list[int | None]], heads: Matrix
+) -> Iterator[Sequence[Sequence[list[int | None]]]]:
+    """Yield the columns of each head, by rank."""
+    count = len(heads)
+    if len(columns) == 2 * count:
+        yield [columns[2 * k : 2 * k + 2] for k in range(count)]
+        yield [columns[k::count] for k in range(count)]
+    elif len(columns) == heads.shape[-1] and count == 1:
+        yield [columns[:2]]
+
+
+def _inputs(columns: Sequence[list[int | None]], base: int) -> _Places:
+    return tuple(
+        tuple(each - base for each in row if each is not None) for row in zip(*columns, strict=True)
+    )
+
+
+def _bits(inputs: _Places, weights: Matrix) -> float:
+    """Return how improbable it is that inputs are ranked so by chance, in bits; 0 if they are not.
+
+    Only an output with one weight has no second input.
+    """
+    bits = 1e-9
+    for own, row in zip(inputs, weights, strict=True):
+        choices = int(np.count_nonzero(row > TIE))
+        if not is_ranked(own[: max(1, min(2, choices))], row) or len(own) < min(2, choices):
+            return 0
+        bits += float(np.log2(max(1, choices * (choices - 1))))
+    return bits
 
 
 def _named(text: str, keys: Sequence[str]) -> Iterator[int]:

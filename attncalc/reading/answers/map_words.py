@@ -24,7 +24,8 @@ _WORDS = {
     "most": "firstly most mostly solid largest highest strongest biggest max maximum main mainly "
     "greatest primarily primary heaviest top strongly predominantly especially chiefly vor allem "
     "hauptsachlich meist meiste meisten grosste starksten plus surtout principalement "
-    "principalmente argmax sobre todo soprattutto maggiormente sobretudo vooral grootste 主要",
+    "principalmente argmax sobre todo soprattutto maggiormente sobretudo vooral grootste meest "
+    "mest nejvic najbardziej eniten leginkabb сильнее больше 가장 最も 主要",
     "second": "secondly runner dashed less weaker weakly secondary rest remaining bit somewhat "
     "slightly lesser next weniger gestrichelt moins menos meno minder 其次",
     "then": "then after followed dann gefolgt puis ensuite luego despues poi depois daarna",
@@ -91,7 +92,7 @@ _LEXEME = re.compile(
     r"|(?P<arrow>-(?: -){1,4} ?>|[⇢⤏]|<?(?:-{1,3}|={1,3})>|[→⇒⟶⟹↦➔➜]|<-{1,3}|[←⇐])"
     rf"|(?P<value>[-+−–]?(?:\d{{1,9}}[.{COMMA}]\d{{1,9}}|\.\d{{1,9}}|0,\d{{1,9}}) ?%?"
     r"|\d{1,3} ?%|\d{1,4}/\d{1,4}|[+−-]\d{1,9})"
-    r"|(?P<ordinal>\d{1,3}(?:st|nd|rd|th)\b)"
+    r"|(?P<ordinal>\d{1,3}(?:(?:st|nd|rd|th)\b|\.?[ºª]))"
     r"|(?P<symbol>(?<![^\W_])[A-Za-z]_?\d{1,3}(?![\w]))"
     r"|(?P<number>\d{1,6})(?![\w])"
     r"|(?P<word>[^\W\d_]{1,40})"
@@ -201,7 +202,7 @@ def _lexeme(kind: str, said: str) -> Lexeme:
             return Lexeme("unknown", said)
         return Lexeme("symbol", f"{role} {number} {said}")
     if kind == "ordinal":
-        return Lexeme("ordinal", said[:-2])
+        return Lexeme("ordinal", said.rstrip(".ºªstndrh"))
     if kind == "sign":
         return Lexeme(_SIGNS.get(said, "data"), said)
     return Lexeme(kind, said)

@@ -35,7 +35,7 @@ from attncalc.reading.answers.map_order import (
     maps_in_order,
     may_go_on,
 )
-from attncalc.reading.answers.map_printed import printed_map
+from attncalc.reading.answers.map_printed import map_in_columns, printed_map
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
     Part,
@@ -166,11 +166,7 @@ def _take_map(
     steps_of = [each for each in found.taken if each.how.startswith(BECAUSE)]
     rows = {line for each in steps_of for line in each.lines}
     outside = [each for each in found.connections if each.line not in rows]
-    heads = of_map.weights[0]
-    if (written := matrices.get("A")) is not None:
-        own = np.swapaxes(written.values, -1, -2) if expected.by_columns else written.values
-        is_whole = own.size == heads.size and own.shape[-2:] == heads.shape[-2:]
-        heads = own.reshape(heads.shape) if is_whole and np.isfinite(own).all() else heads
+    heads = _own_weights(matrices.get("A"), of_map.weights[0], expected)
     left = {each.line for each in found.unread}
     own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
     steps = {line for each in own_parts for line in each.lines}
@@ -178,8 +174,9 @@ def _take_map(
     lines = [each for each in texts.items() if each[0] not in steps or is_prose(each[1])]
     labels, is_complete = expected.labels, of_map.is_complete(outside)
     stated = maps_in_order(lines, heads, labels)
-    if len(heads) == 1 and count_exact(stated, heads, labels) < len(heads[0]):
-        stated = printed_map(lines, heads[0], labels) or stated
+    for other in (map_in_columns, printed_map):
+        if count_exact(stated, heads, labels) < len(heads) * len(heads[0]):
+            stated = other(lines, heads, labels) or stated
     right, others = (count_exact(each, heads, labels) for each in (stated, outside))
     is_sure = len(heads) > 1 or not is_complete or right == len(stated)
     if is_sure and right > others and all(each.is_told for each in outside):
@@ -193,6 +190,15 @@ def _take_map(
     is_half = all(each.is_told and not each.second for each in found.connections)
     if is_half and len(labels.keys) > 2 and may_go_on(lines, last, labels):
         _leave_told(texts, found)
+
+
+def _own_weights(written: WrittenMatrix | None, heads: Matrix, expected: Expected) -> Matrix:
+    """Return the weights of an answer, by head, or those of the key if it lacks some."""
+    if written is None:
+        return heads
+    own = np.swapaxes(written.values, -1, -2) if expected.by_columns else written.values
+    is_whole = own.size == heads.size and own.shape[-2:] == heads.shape[-2:]
+    return own.reshape(heads.shape) if is_whole and np.isfinite(own).all() else heads
 
 
 def _take_confirmed(

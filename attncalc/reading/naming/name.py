@@ -1,6 +1,7 @@
 """The matrix that a text names: by symbol first, then by expression, then by words."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -34,7 +35,9 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )
 _HEAD = re.compile(
-    r"\b(?:head|kopf|t[eê]te|cabe[zç]a|testa|hoofd|kepala|huvud|hlava|głowa|baş|голова)s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3})\b(?:\s+of\s+\d{1,4})?"
+    r"\b(?:head|kopf|t[eê]te|cabe[zç]a|cab\.|testa|hoofd|kepala|huvud|hoved|hlav[aye]|głow[aiey]|baş"
+    r"|голов[аеы])s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3}|(?-i:[AB]))\b(?:\s+of\s+\d{1,4})?"
+    r"|(?:头|頭|ヘッド|헤드)\s?(\d{1,3}|[一二三四])|第?([一二三四])(?:个?头|頭)"
     r"|\btoken (\d{1,3}) of \d{1,4}\b",
     re.I,
 )
@@ -238,11 +241,18 @@ def head_in(text: str) -> int:
     >>> head_in("Head 2:"), head_in("head 1 of 2"), head_in("heads"), head_in("Head 0:")
     (2, 1, 0, -1)
     """
-    found = {match[1] or match[2]: match for match in _HEAD.finditer(text[:LONGEST])}
-    match = next(iter(found.values())) if len(found) == 1 else None
+    found = {number for _, _, number in heads_in(text[:LONGEST])}
     if not found and (word := _HEAD_ALONE.fullmatch(text[:LONGEST])):
         return _COUNTS.index(word[1].lower()) + 1
-    return (int(match[1] or match[2]) or -1) if match else 0
+    return found.pop() if len(found) == 1 else 0
+
+
+def heads_in(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield where heads are mentioned, and their numbers; -1 is head 0 of a count from 0."""
+    for match in _HEAD.finditer(text):
+        number = next(filter(None, match.groups()))
+        counts = next((own for own in ("AB", "一二三四") if number in own), "")
+        yield *match.span(), counts.index(number) + 1 if counts else int(number) or -1
 
 
 def _symbol(text: str) -> Name | None:
