@@ -290,7 +290,7 @@ def test_a_map_in_any_words_is_read_where_it_fits_the_weights(text: str) -> None
     "text", ["A.argmax(1)\n[1 0 1]", "which.max of each row\n[1] 2 1 2", "argmax\n\n2\n1\n2"]
 )
 def test_a_map_is_read_from_the_places_that_a_program_prints(text: str) -> None:
-    found = printed_map([*enumerate(text.split("\n"), start=1)], SWAPPED, Tokens())
+    found = printed_map([*enumerate(text.split("\n"), start=1)], SWAPPED[None], Tokens())
     assert [(each.output, each.most) for each in found] == [
         ("1", ("2",)), ("2", ("1",)), ("3", ("2",)),
     ]  # fmt: skip

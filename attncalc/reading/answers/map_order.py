@@ -67,6 +67,8 @@ _TAG = re.compile(
 )
 _NTH = re.compile(r"(\d)\.?[ºª]")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
+_TWICE = re.compile(r"(?<!\w)\d{1,3} ?\(([^\W\d_]{1,40})\)")
+"""A token by its number and its name: 4 (fast)."""
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
 _TOKEN = re.compile(
     r"\x01(?P<head>-?\d{1,3})\x01"
@@ -174,10 +176,15 @@ def _streams(
     counts it, or is a name; "token 2 itself" is one token, or two. At last, only lines whose words
     come back for each output are read.
     """
-    sides = [[each.lower() for each in side] for side in (labels.queries, labels.keys)]
+    sides = [[*map(_spelled, side)] for side in (labels.queries, labels.keys)]
+    known = {*chain(*sides)}
     counted = [
         (line, _WEIGHT.sub(_VALUE, _with_heads(_SCRIPTS.sub(" ", plain(_TAG.sub(" ", text))))))
         for line, text in lines
+    ]
+    counted = [
+        (line, _TWICE.sub(lambda own: own[1] if _spelled(own[1]) in known else own[0], text))
+        for line, text in counted
     ]
     listed = [(line, _NUMBERED.sub("", text)) for line, text in counted]
     without = [(line, _ASIDE.sub(" ", text)) for line, text in listed]
@@ -205,7 +212,7 @@ def _repeated(
     """Return the lines that name tokens, without work, if `count` lines have their other words."""
     names, forms = {*sides[0], *sides[1]}, dict[str, list[tuple[int, str]]]()
     for line, text in lines:
-        words = _LETTERS.findall(text.lower())
+        words = [*map(_spelled, _LETTERS.findall(text))]
         others = [word for word in words if word not in names]
         if (len(others) < len(words) or _DIGIT.search(text)) and not _WORK.search(text):
             forms.setdefault(" ".join(others), []).append((line, text))
@@ -232,6 +239,11 @@ def plain(text: str) -> str:
     clean = unicodedata.normalize("NFKC", _NTH.sub(r"\1th", text)).translate(_QUOTES)
     clean = EMPHASIZED.sub(r"\2", _STRUCK.sub(" ", clean))
     return clean.replace("\t", " | ")
+
+
+def _spelled(word: str) -> str:
+    """Return a word in lower case, unless it is one letter: I is no i."""
+    return word.lower() if len(word) > 1 else word
 
 
 def _with_heads(text: str) -> str:
@@ -261,7 +273,7 @@ def _mentions(
     for line, text in lines:
         end = 0
         for match in _TOKEN.finditer(text):
-            word, before = match[0].lower(), _IN_TEXT.sub(" ", text[end : match.start()])
+            word, before = _spelled(match[0]), _IN_TEXT.sub(" ", text[end : match.start()])
             if match["head"]:
                 head = int(match["head"])
                 continue
@@ -309,7 +321,7 @@ def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[Said]:
     for order, start in chain(_in_orders(mentions, weights), _Fitting(mentions, weights).runs()):
         run = mentions[start : start + len(order)]
         said = _read(run, order, weights)
-        if said and _is_map(said, run, order):
+        if said and _is_map(said, run, order, weights):
             yield said._replace(stop=start + len(order))
 
 
@@ -463,10 +475,21 @@ def _read(run: Sequence[_Mention], order: _Order, weights: Matrix) -> Said | Non
     )
 
 
-def _is_map(said: Said, run: Sequence[_Mention], order: _Order) -> bool:
+def _is_strict(said: Said, weights: Matrix) -> bool:
+    """Return whether some output attends to its inputs more than to any other."""
+    rest = (np.delete(row, own) for own, row in zip(said.inputs, weights, strict=True))
+    least = (row[[*own]].min() for own, row in zip(said.inputs, weights, strict=True))
+    return any(low > max(other, default=0) + TIE for low, other in zip(least, rest, strict=True))
+
+
+def _is_map(said: Said, run: Sequence[_Mention], order: _Order, weights: Matrix) -> bool:
     """Return whether names in an order are a map, by the words between them and the weights."""
+    if not any(role == "o" for role, _ in order) and not _is_strict(said, weights):
+        return False
     if said.fit == len(said.inputs):
-        return _is_of_map(run, order) or _is_no_chance(said, run, order)
+        words = " ".join(each.before for each in run[1:])[:LONGEST]
+        is_ranked_so = ("ordinal", "2") in lexemes_in(words, {})  # 1st: cat, 2nd: sat
+        return is_ranked_so or _is_of_map(run, order) or _is_no_chance(said, run, order)
     outputs = [own[0] for role, own in order if role == "o"]
     is_in_order = order[0][0] == "o" and [*dict.fromkeys(outputs)] == sorted({*outputs})
     is_alike = said.is_sure and len(_between(run, order)["om"]) > 1
