@@ -469,7 +469,10 @@ def _read(run: Sequence[_Mention], order: _Order, weights: Matrix) -> Said | Non
     fit = sum(map(is_ranked, inputs, weights))
     if fit < len(weights) and any(_VALUE in each.before for each in run[1:]):
         return None
-    is_alike = len({*_between(run, order).get("om", ())}) == 1 and fit >= ENOUGH * len(weights)
+    gaps = _between(run, order)
+    if any(gap.count("\0") > (role == "om") for role in ("oo", "om") for gap in gaps.get(role, ())):
+        return None  # rows of numbers
+    is_alike = len({*gaps.get("om", ())}) == 1 and fit >= ENOUGH * len(weights)
     return Said(
         (*lines,), (*map(tuple, inputs),), fit, fit == len(weights) or (is_alike and fit > 1)
     )

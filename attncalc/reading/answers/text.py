@@ -69,7 +69,7 @@ from attncalc.reading.plain.told import with_told
 MOST_FAULTS = 100
 ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
 """The number of matrices with rows for columns that are a habit, and not a mistake."""
-_MINUS = re.compile(r"⁻(?=[.\d])")
+_MINUS = re.compile(r"⁻(?=[.\d])|(?<![^\s\[({|,;=&:])—(?=\.?\d)")
 """The raised minus of a calculator before a digit that is not raised."""
 _MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
 _PERCENT = re.compile(
@@ -459,6 +459,7 @@ def _matrices(
         latest = [_as_column(part, expected, found) for part in latest]
         if not latest:
             continue
+        latest = [_in_all_rows(part, expected, found) for part in latest]
         if _is_one_row(latest, expected):
             part = latest[0]
             _leave(part, f"one row, where {name} has {expected.shape(name)[-2]}", found)
@@ -549,6 +550,15 @@ def _as_column(part: Part, expected: Expected, found: Collected) -> Part:
         return part
     found.tell(part.line, f"the row under {part.name} is taken as its column")
     return part._replace(rows=[[cell] for row in part.rows for cell in row], turned=False)
+
+
+def _in_all_rows(part: Part, expected: Expected, found: Collected) -> Part:
+    """Return the only row of a step as each of its rows, if these are equal in the key."""
+    key = expected.steps.get(part.name)
+    if key is None or key.ndim != 2 or not _is_one_row([part], expected) or (key != key[0]).any():
+        return part
+    found.tell(part.line, f"read as all {len(key)} rows of {part.name}, which are equal")
+    return part._replace(rows=part.rows * len(key))
 
 
 def _is_one_row(parts: list[Part], expected: Expected) -> bool:

@@ -18,6 +18,9 @@ _SHARES = re.compile(r" ?[,;|] ?")
 _SHARE = re.compile(
     rf"(?P<word>[^\s:=]{{1,40}}) ?[:=]? ?(?P<share>\d{{0,6}}(?:[.{COMMA}]\d{{1,6}})? ?%?)"
 )
+_AND = re.compile(r"[\s,&/+]+(?:(?:and|und|et|y|e|en|i|och|og|ja|ve|и|і) )?")
+MOST_BELOW = 60
+"""How many lines below a row may move."""
 _SUM = re.compile(r"(?:sum|total|Σ|∑|summe|somme|suma|check)\.?", re.IGNORECASE)
 _CELLS = re.compile(r"[|\t=:;]")
 _DIGITS = re.compile(r"[-+.]?\d")
@@ -33,9 +36,29 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
     """
     lines = text.split("\n")
     if labels.keys:
-        lines = [_shares(line, labels) or line for line in lines]
+        lines = _of_each([_shares(line, labels) or line for line in lines], labels)
         lines = _with_masked(lines, labels.queries)
     return "\n".join(_without_sums(lines))
+
+
+def _of_each(lines: list[str], labels: Tokens) -> list[str]:
+    """Return lines in which a row of several tokens is a row of each: cat and mat: 1, 2.
+
+    The lines below it move down, and as many blank lines are left out.
+    """
+    made = list(lines)
+    for i in reversed(range(len(made))):
+        match = _ROW.fullmatch(made[i]) if len(made[i]) < LONGEST else None
+        tokens = [each for each in _AND.split(match["row"]) if each] if match else []
+        if match is None or len(tokens) < 2 or not all(map(labels.__contains__, tokens)):
+            continue
+        below = range(i + 1, min(i + MOST_BELOW, len(made)))
+        blanks = [k for k in below if not made[k].strip()][: len(tokens) - 1]
+        if len(blanks) == len(tokens) - 1 and _named_row(match)[1]:
+            for k in reversed(blanks):
+                del made[k]
+            made[i : i + 1] = [f"{token}: {match['rest']}" for token in tokens]
+    return made
 
 
 def _with_masked(lines: list[str], queries: Sequence[str]) -> list[str]:

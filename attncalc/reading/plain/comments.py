@@ -4,13 +4,18 @@ import itertools
 import re
 from typing import NamedTuple
 
+from attncalc.reading.plain.marks import COMMA
+
 _CODE = re.compile(
     r"(?<=[ \t;\])])(?:#(?=[\s\[(=]|[^\W\d])|//(?=\s*[^\W\d])|"
     r"%(?!\s*\d+\s*[=\])])(?=\s*[=\[(]|\s*[^\W_])"
     r"|<-+(?=\s+[^\W\d])(?!\s+(?:c|matrix)\())\s*"
 )
-_ASIDE = re.compile(r"\(\*([^*]{0,400}+)\*\)")
-"""A comment of Mathematica."""
+_ASIDE = re.compile(
+    r"\(\*([^*]{0,400}+)\*\)"
+    r"|(?<=[\])\d])[ \t]{1,20}\(((?:[^()\n=]|\([^()\n=]{0,40}\)){1,200}=[^()\n]{1,40})\)[ \t]*$"
+)
+"""A comment of Mathematica, or a calculation in brackets behind a row."""
 _TEX = re.compile(r"(?<![\\\d])%")
 _ASSIGNED = re.compile(r"\W{0,8}[A-Za-z][\w.]{0,40}")
 """The text before an arrow of R that assigns a result to a name."""
@@ -19,6 +24,8 @@ _NUMBERS = re.compile(r"[ \t]*(?:\[|[-+]?[.\d])")
 _DOCUMENT = re.compile(r"\\(?:begin\{|documentclass|section|frac)")
 _HOLDS_RESULT = re.compile(r"[\[(]\s*[-+.\d\[(]|\\begin|=\s*[-+]?[.\d]")
 
+_CALCULATED = re.compile(rf"[-−–+*·×/()\s√^\d.{COMMA}]+=[-−–\s\d.{COMMA}]+")
+"""A calculation of one number: 1·(-1) + 0·1 = -1."""
 _SIZE = re.compile(
     r"(?:(?:shape|size|dim)\w*)?\s*+(?:[:=]\s*+)?[(\[]?\d{1,4}(?:\s*+[,x×]\s*+\d{1,4}){1,2}"
     r"[)\]]?\W*+",
@@ -37,7 +44,7 @@ class Comment(NamedTuple):
     @property
     def holds_result(self) -> bool:
         """Whether it may contain a matrix, or the result of an equation."""
-        if self.is_out or self.is_size:
+        if self.is_out or self.is_size or _CALCULATED.fullmatch(self.text):
             return False
         return _HOLDS_RESULT.search(self.text) is not None
 
@@ -55,7 +62,7 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
     >>> without_comments("Q = [1 3]; % row 1 of 3")
     ('Q = [1 3]; ', [Comment(line=1, text='row 1 of 3', is_out=False)])
     """
-    if not any(sign in text for sign in ("#", "%", "//", "<-", "(*")):
+    if not any(sign in text for sign in ("#", "%", "//", "<-", "(*", "=")):
         return text, []
     is_tex = "\\" in text
     is_document = is_tex and _DOCUMENT.search(text) is not None
@@ -76,7 +83,7 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
             lines.append("%")
             continue
         if asides := _ASIDE.findall(line):
-            found += [Comment(number, aside.strip()) for aside in asides]
+            found += [Comment(number, "".join(aside).strip()) for aside in asides]
             line = _ASIDE.sub("", line)
         match = _behind(line, is_tex)
         if match:
