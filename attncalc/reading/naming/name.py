@@ -78,8 +78,11 @@ _ON_THE_WAY = re.compile(
     re.I,
 )
 _TRANSPOSED = re.compile(
-    r"\b(?:transpos|transpon|traspost|trasposta|transpuest|getransponeerd)|转置|転置", re.IGNORECASE
+    r"\b(?:transpos|transpon|traspost|trasposta|transpuest|getransponeerd)|转置|転置"
+    r"|\b(?-i:[QKVO])(?:\^\{?T\b|ᵀ)|^(?-i:S)(?:\^\{?T\}?|ᵀ)/",
+    re.IGNORECASE,
 )
+_QUOTIENT = re.compile(r"^\(([^()]{1,20})\) ?/ ?\(?([^()]{1,12})\)?$")
 _COLUMNS = re.compile(r"\b(?:columns?|spalten?|colonn[es]{1,2}|column[ae]s?|kolom(?:men)?)\b", re.I)
 _NUMBERED = re.compile(r"(?<=[QKSAVHO])(?:_?[{(]?(\d)[)}]?|\^[{(]{1,2}(\d)[)}]{1,2})")
 _SOFTMAX_OF = re.compile(r"(?i:softmax)\(?(?:[sS]|row|zeile|fila|ligne)?_?\{?(\d{1,3})\}?\)?")
@@ -187,6 +190,7 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
         return None
     if own := _OUTPUT.fullmatch(clean):
         return Name("H", head=int(own[1]))
+    clean = _QUOTIENT.sub(r"\1/\2", clean)
     head = head_in(clean)
     if head:
         clean = _HEAD.sub(" ", clean).strip(" ,:()-")
@@ -198,7 +202,7 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
         or _expression(clean)
         or (None if is_product(clean) else _given_or_said(clean))
     )
-    if name and name.matrix in "QKVO" and name.how != "expression":
+    if name and name.matrix in ("Q", "K", "V", "O", "S_scaled") and name.how != "expression":
         name = name._replace(turned=name.turned or _TRANSPOSED.search(clean) is not None)
     if name and head and not name.head:
         return name._replace(head=head, row=name.row)

@@ -172,7 +172,9 @@ def step_of_words(text: str) -> tuple[str, bool] | None:
     """
     concepts, count = concepts_in(text)
     if not set(concepts) - {"root"}:
-        return ("S_scaled", False) if _DIVIDED.search(text) else None
+        is_by_root = concepts == ["root"] and 1 < count <= MOST_BESIDE and "=" not in text
+        is_divided = _DIVIDED.search(text) is not None
+        return ("S_scaled", not is_divided) if is_divided or is_by_root else None
     step = _step(concepts, count)
     if step is None:
         return ("O", True) if "result" in concepts else None
