@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby, pairwise, takewhile
 
+import numpy as np
+
 from attncalc.base.errors import InputError
 from attncalc.problem.serialising import RESULTS
 from attncalc.reading.answers.answer import (
@@ -33,6 +35,8 @@ from attncalc.reading.plain.rows import Rows, without_names
 LONGEST_SHEET = 20_000
 """The largest number of lines of a sheet that are searched for matrices side by side."""
 _COMMA = re.compile(r"[+\-−]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
+_COUNTED = re.compile(r"([QKVqkv])_?\d{1,2}")
+"""A column of queries, keys or values."""
 _OWN = ("settings", "conventions", "problem")
 """Files beside the steps that contain none."""
 _WORDS = ("connections", "notes", "work")
@@ -60,7 +64,7 @@ def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answe
     except InputError as error:
         answer, reason = None, error
     expected = expected or Expected()
-    if answer and answer.matrices and not any(_trouble(answer, expected)):
+    if answer and answer.matrices and not any(_trouble(answer, expected)[:2]):
         return answer
     other = read_text_answer(_with_tabs(text, place), place, expected)
     found = [each for each in (answer, or_side_by_side(other, text, place, expected)) if each]
@@ -75,7 +79,7 @@ def or_side_by_side(answer: Answer, text: str, place: str, expected: Expected) -
 
     A sheet in a text has tabs between its cells.
     """
-    if not any(_trouble(answer, expected)):
+    if not any(_trouble(answer, expected)[:2]):
         return answer
     beside = _side_by_side(text, place, expected)
     is_better = beside is not None and _trouble(beside, expected) < _trouble(answer, expected)
@@ -140,6 +144,10 @@ def _names_of(
     bands: Sequence[tuple[int, int]], rows: Sequence[Sequence[str]], heads: Mapping[int, int]
 ) -> list[str]:
     """Return the names of bands if a line above gives their heads: one name is that of each."""
+    letters = [_letter_of(rows[0][a:b]) for a, b in bands]
+    if all(letters):
+        of = [head for cell in rows[0] if (head := head_in(cell))]
+        return [f"{each} (head {of[0]})" if len({*of}) == 1 else each for each in letters]
     if not bands or not heads:
         return [""] * len(bands)
     places = sorted(heads)
@@ -148,6 +156,12 @@ def _names_of(
     if not said[0] or {*said[1:]} - {"", said[0]} or len({*own}) < len(bands):
         return [""] * len(bands)
     return [f"{said[0]} (head {heads[j]})" for j in own]
+
+
+def _letter_of(cells: Sequence[str]) -> str:
+    """Return the letter of columns that it counts, as Q for q1 and q2; "" for others."""
+    counted = [match[1] for cell in cells if (match := _COUNTED.fullmatch(cell))]
+    return counted[0].upper() if len(counted) > 1 and len({*counted}) == 1 else ""
 
 
 def _bands(rows: Rows) -> list[tuple[int, int]]:
@@ -168,11 +182,13 @@ def _bands(rows: Rows) -> list[tuple[int, int]]:
     return bands if len(bands) > 1 and are_matrices else []
 
 
-def _trouble(answer: Answer, expected: Expected) -> tuple[bool, int]:
-    """Return whether nothing was read, and how many parts are unread or have a wrong shape."""
+def _trouble(answer: Answer, expected: Expected) -> tuple[bool, int, int]:
+    """Return whether nothing was read, how many parts are unread or odd, and numbers missing."""
     shaped = {name: matrix for name, matrix in answer.matrices.items() if name in expected.steps}
     odd = sum(not expected.fits(name, matrix.values) for name, matrix in shaped.items())
-    return not answer.matrices, len(answer.faults) + len(answer.unread) + odd
+    read = sum(int(np.isfinite(matrix.values).sum()) for matrix in shaped.values())
+    missing = sum(np.size(key) for key in expected.steps.values()) - read
+    return not answer.matrices, len(answer.faults) + len(answer.unread) + odd, max(0, missing)
 
 
 def _with_tabs(text: str, place: str) -> str:

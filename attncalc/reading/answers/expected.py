@@ -87,12 +87,15 @@ class Expected:
         return self.shape(name)[-2:] == values.shape[-2:]
 
     def agreement(self, name: str, values: Matrix) -> float:
-        """Return the share of numbers that agree with a step, from 0 to 1; 0 for another shape."""
+        """Return the share of numbers that agree with a step, from 0 to 1; 0 for another shape.
+
+        Of several heads, one may be given, or all of them side by side.
+        """
         key = self.steps.get(name)
         if key is None:
             return 0.0
         if key.ndim == 3 and values.ndim == 2:
-            return max(share_alike(values, head) for head in key)
+            return max(share_alike(values, each) for each in (*key, np.hstack([*key])))
         return share_alike(values, key)
 
 

@@ -98,19 +98,30 @@ def map_in_columns(
         if len(text) < LONGEST and any(c.isalnum() for c in text)
         for cells in [_cells(plain(text), labels)]
     ]
-    for start in range(len(rows) - count + 1):
-        near = [cells for _, cells in rows[start : start + count] if cells]
-        if len(near) == count:
-            for inputs, bits in _of_columns(near, heads):
-                if bits >= ENOUGH_BITS:
-                    at = tuple(line for line, _ in rows[start : start + count])
-                    number = range(1, len(heads) + 1) if len(heads) > 1 else [0]
-                    return [
-                        each
-                        for k, own, weights in zip(number, inputs, heads, strict=True)
-                        for each in written(Said(at, own, count), weights, k, labels)
-                    ]
+    for groups in ([heads], [*heads[:, None]] if len(heads) > 1 else []):
+        found, start, total = list[Said](), 0, 0.0
+        for group in groups:  # all heads beside one another, or one after another
+            start, inputs, bits = _first_of_columns(rows, start, group)
+            at = tuple(line for line, _ in rows[start - count : start])
+            found, total = [*found, *(Said(at, own, count) for own in inputs)], total + bits
+        if len(found) == len(heads) and total >= ENOUGH_BITS:
+            numbers = range(1, len(heads) + 1) if len(heads) > 1 else [0]
+            own = zip(found, heads, numbers, strict=True)
+            return [each for said, weights, k in own for each in written(said, weights, k, labels)]
     return []
+
+
+def _first_of_columns(
+    rows: Sequence[tuple[int, list[int | None] | None]], start: int, heads: Matrix
+) -> tuple[int, list[_Places], float]:
+    """Return the end of the first columns that fit, the inputs of each head, and their bits."""
+    count = len(heads[0])
+    for stop in range(start + count, len(rows) + 1):
+        own = [cells for _, cells in rows[stop - count : stop] if cells]
+        fitting = [*_of_columns(own, heads)] if len(own) == count else []
+        if fitting:
+            return stop, *max(fitting, key=lambda each: each[1])
+    return len(rows), [], 0
 
 
 def _cells(text: str, labels: Tokens) -> list[int | None] | None:
@@ -119,9 +130,9 @@ def _cells(text: str, labels: Tokens) -> list[int | None] | None:
     cells = re.split(r"[|│,]", bare) if re.search(r"[|│,]", bare) else bare.split()
     found: list[int | None] = []
     for cell in (each.strip().lower() for each in cells[: MOST_COLUMNS + 1]):
-        names = [name.lower() for name in labels.keys + labels.queries]
-        if cell in names:
-            found.append(names.index(cell) % max(1, len(labels.keys)) + 1)
+        sides = [[*map(str.lower, side)] for side in (labels.keys, labels.queries)]
+        if cell and (side := next((each for each in sides if cell in each), None)):
+            found.append(side.index(cell) + 1)
         elif match := _CELL_OF_TOKEN.fullmatch(cell):
             found.append(int(match[1]))
         elif cell in _NO_INPUT:

@@ -79,7 +79,7 @@ _ON_THE_WAY = re.compile(
 )
 _TRANSPOSED = re.compile(
     r"\b(?:transpos|transpon|traspost|trasposta|transpuest|getransponeerd)|转置|転置"
-    r"|\b(?-i:[QKVO])(?:\^\{?T\b|ᵀ)|^(?-i:S)(?:\^\{?T\}?|ᵀ)/",
+    r"|(?<![QXAS*·@×])(?<![QXAS*·@×] )\b(?-i:[QKVO])(?:\^\{?T\b|ᵀ)|^(?-i:S)(?:\^\{?T\}?|ᵀ)/",
     re.IGNORECASE,
 )
 _QUOTIENT = re.compile(r"^\(([^()]{1,20})\) ?/ ?\(?([^()]{1,12})\)?$")

@@ -8,6 +8,8 @@ MOST_WORDS = 40
 MOST_BESIDE = 5
 """The largest number of words with which "output weights" can be a given matrix."""
 _DIVIDED = re.compile(r"[/÷] ?(?:√|sqrt)|^[/÷:] ?(?:√ ?)?\d[\d.,]*$")
+_BY_ROOT = re.compile(r"^√ ?\d[^=]*$|^[^=√]* √ ?\(?\d+\)?$")
+"""A root before or behind words of any language."""
 
 _EXACT = {
     "Q": "query queries anfrage anfragen abfrage abfragen requete requetes consulta consultas "
@@ -172,7 +174,7 @@ def step_of_words(text: str) -> tuple[str, bool] | None:
     """
     concepts, count = concepts_in(text)
     if not set(concepts) - {"root"}:
-        is_by_root = concepts == ["root"] and 1 < count <= MOST_BESIDE and "=" not in text
+        is_by_root = 1 < count <= MOST_BESIDE and _BY_ROOT.search(text) is not None
         is_divided = _DIVIDED.search(text) is not None
         return ("S_scaled", not is_divided) if is_divided or is_by_root else None
     step = _step(concepts, count)
