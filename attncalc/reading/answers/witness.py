@@ -93,6 +93,8 @@ _SENTENCE, _ASIDE = re.compile(r"[.!?;] "), re.compile(r"\([^()]{0,80}\)")
 _RULE = re.compile(r"\s*[|:+=─━═┼├┤-][\s|:+=─━═┼├┤-]*")
 _NUMBERS = re.compile(r"[\d.,;:|()\[\]=+*/-]+")
 _SEPARATORS = re.compile(r"[\s,;|│┃&/]*+(?:(?:and|und|et|y|e|i|en|和|と)[\s,;|│┃&/]*+)?")
+_LETTER = re.compile(r"(?<!\w)[OoQlI](?!\w)")
+"""A letter that a scanner may write for a digit."""
 _OF_ROW = rf"-?[\d.{COMMA}/]{{1,20}}"
 _ROWS = re.compile(
     rf"[\[(] ?{_OF_ROW}(?:(?: ?[,;] ?| ){_OF_ROW}){{1,20}} ?[\])]"
@@ -261,13 +263,13 @@ class Witness:
         self, text: str, found: Collected, expected: Expected, beside: Mapping[str, Matrix]
     ) -> None:
         """Prepare a search; beside: the steps with several heads, with these side by side."""
-        self.has_commas = COMMA in text
+        self.has_commas, self.expected = COMMA in text, expected
         text = self._with_commas(text)
         self.lines = text.split("\n")
-        self.numbers = numbers_of(text)
+        self.numbers = self._numbers_in(text)
         self.values = np.array([each.value for each in self.numbers])
         self.at = [each.line for each in self.numbers]
-        self.found, self.expected, self.beside_heads = found, expected, beside
+        self.found, self.beside_heads = found, beside
         self.named = cache(expected.step_in)
         self.beside = cache(partial(expected.step_in, whole=False))
         said = {each.line for each in found.taken if each.what == "map"}
@@ -288,6 +290,12 @@ class Witness:
     def _with_commas(self, text: str) -> str:
         """Return a text with its decimal commas marked, also after letters read as digits."""
         return _BETWEEN_DIGITS.sub(COMMA, text) if self.has_commas else text
+
+    def _numbers_in(self, text: str) -> list[Number]:
+        """Return the numbers of a text, in which the name of a token, as I, is no digit."""
+        labels = self.expected.labels
+        plain = _LETTER.sub(lambda own: "_" if own[0] in labels else own[0], text)
+        return numbers_of(self._with_commas(plain))
 
     def testify(self, matrices: Mapping[str, WrittenMatrix]) -> dict[str, WrittenMatrix]:
         """Return the matrices with those found in other cuts of the numbers, each with a remark."""
@@ -813,7 +821,7 @@ class Witness:
             return
         left = []
         for each in self.found.unread:
-            own = numbers_of(self._with_commas(each.text))
+            own = self._numbers_in(each.text)
             again = self._product(own, read)
             if again and each.could_be_matrix:
                 self.found.note(each.line, again, f"{again} again", each.text)
@@ -848,7 +856,7 @@ class Witness:
         if not read or any(np.isnan(each.values).any() or each.problem for each in read.values()):
             return
         unread = [each for each in self.found.unread if each.could_be_matrix]
-        own = [numbers_of(self._with_commas(each.text)) for each in unread]
+        own = [self._numbers_in(each.text) for each in unread]
         heads = (_RELATIONS.split(line, maxsplit=1) for line in self.lines)
         if sum(map(len, own)) >= min(
             (key.size for key in missing.values()), default=math.inf
@@ -905,10 +913,10 @@ class Witness:
         """Return whether the results in an unread text are all parts of steps, or e^s of scores."""
         whole = self._with_commas(unread.text)
         texts = _ROW_ENDS.split(whole)
-        firsts = [row[0] for row in map(numbers_of, texts) if len(row) > 1]
+        firsts = [row[0] for row in map(self._numbers_in, texts) if len(row) > 1]
         if len(firsts) < len(texts) or not _are_counts(firsts):
             texts = [whole]
-        rows = [[(n, _is_label(text, n)) for n in numbers_of(text)] for text in texts]
+        rows = [[(n, _is_label(text, n)) for n in self._numbers_in(text)] for text in texts]
         first = rows[0][0][0] if rows[0] else None
         is_first = first is not None and not texts[0][: first.start].strip(STARTS)
         if is_first and first and first.value in range(1 - (len(rows) > 1), MOST_ROWS):

@@ -120,7 +120,7 @@ def without_session(text: str) -> str:
             text = pattern.sub(plain, text)
     if "bind(" in text:
         text = _BOUND.sub(_as_bound, text)
-    if "[," in text and ",]" in text:
+    if "[," in text:
         text = _COUNTED_ROW.sub(r"\1", _COUNTED_COLUMNS.sub(_as_heading, text))
     if "e+" in text or "e-" in text:
         text = _with_factors(text)
