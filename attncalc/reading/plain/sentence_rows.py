@@ -10,8 +10,9 @@ _PARTED = re.compile(r",? (?:and|und|y|e|et|en) |[,;] ?| & | ")
 _CHAT = re.compile(
     r"(?:\[[-\d:/., ]{4,22}(?:[AP]M)?\]|(?:\d{1,2}[/.]\d{1,2}[/.]\d{2,4}, )?\d{1,2}:\d\d(?::\d\d)?)"
     r"\s(?:- )?(?=[^\W\d])(?:[\w.]{1,20} ?){1,3}: "
+    r"|\[[^\[\]\d]{1,30}\] \[[^\[\]\d]{0,6}\d{1,2}:\d\d[^\[\]\d]{0,6}\] "
 )
-"""The name and time before a chat message: [10:02] ana: …."""
+"""The name and time before a chat message: [10:02] ana: …, or [ana] [10:02 am] …."""
 _SHORT = rf"[-+−–]?(?:\d{{1,6}}(?:[.{COMMA}]\d{{1,6}})?|\.\d{{1,6}})(?![\w.{COMMA}]*\w)"
 _IN_LINE = rf"{_SHORT}(?:(?:, ?| ){_SHORT}){{1,8}}+"
 _SLASHED = re.compile(rf"(?<![\w.,/{COMMA}]){_IN_LINE}(?: / {_IN_LINE}){{1,9}}+")
