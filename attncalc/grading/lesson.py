@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ CONVENTIONS = (
     *("mask-forgotten", "mask-not-asked", "not-normalised"),
 )
 """Recipes that are not mistakes in a lesson: it may use another convention."""
+MASKED_BY_ZERO = "the entries with weight 0 are masked"
 _CUT = Cause("cut", "digits are cut off", "")
 Variant = Mapping[str, tuple[Any, str]]
 _COLUMNS: Variant = {"layout": ("columns", "tokens are columns")}
@@ -54,6 +56,8 @@ VARIANTS: tuple[Variant, ...] = (
 """Conventions that are settings: their values, and descriptions."""
 MOST_AT_ONCE = 2
 """The number of conventions that are tried together, each in addition to the best before."""
+FEW_ENTRIES, MOST_WRONG = 9, 0.75
+"""Of a matrix with more entries, the largest share that can be wrong under a known convention."""
 MOST_ENTRIES = 20_000
 """The largest number of entries of an example for which other conventions are tried."""
 MOST_DIVIDED = 10_000
@@ -665,7 +669,8 @@ class _Judge:
         """Return the wrong entries of heads most of which follow from the values before."""
         answered = ~np.isnan(written.values)
         off, there = (each.sum(axis=(-1, -2), keepdims=True) for each in (wrong, answered))
-        sure: Matrix = wrong & ((2 * off <= there) | self._is_printed(step))
+        is_small = (there <= FEW_ENTRIES) | (off <= MOST_WRONG * there)
+        sure: Matrix = wrong & ((2 * off <= there) | (self._is_printed(step) & is_small))
         return sure
 
     def _unsure(self, step: Step, written: WrittenMatrix, wrong: Matrix) -> str:
@@ -702,7 +707,7 @@ class _Judge:
         """Return the conventions with most entries right, the remaining errors, and all errors."""
         answered = ~np.isnan(written.values)
         best = self.under, wrong, marks.expected
-        for says, made in self._otherwise(marks.step):
+        for says, made in chain(self._otherwise(marks.step), self._masked(marks.step, written)):
             if made.low.shape != wrong.shape:
                 continue
             off = ~self._is_near(written, made) & ~_is_float(written, made.middle)
@@ -710,6 +715,21 @@ class _Judge:
             if off.sum() < best[1].sum() and (not says or 2 * off.sum() < answered.sum()):
                 best = (*self.under, says) if says else self.under, off, made.middle
         return best
+
+    def _masked(self, step: Step, written: WrittenMatrix) -> Iterator[tuple[str, Range]]:
+        """Yield the ranges of weights if the entries that are shown as 0, or left out, are masked.
+
+        They are those without a mask, divided by the sum of the others of their row.
+        """
+        others = np.nan_to_num(written.values) != 0
+        if step.role != "weights" or others.all() or not others.any(axis=-1).all():
+            return
+        for says, made in self._otherwise(step):
+            if made.low.shape == others.shape:
+                low, high = (np.where(others, each, 0) for each in made)
+                least, most = (each.sum(axis=-1, keepdims=True) for each in (low, high))
+                masked = Range(low / (low + most - high), high / (high + least - low))
+                yield " and ".join(filter(None, (says, MASKED_BY_ZERO))), masked
 
     def _is_printed(self, step: Step) -> bool:
         """Return whether the inputs of a step are printed, and not intermediate results."""

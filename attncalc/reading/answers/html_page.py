@@ -19,6 +19,7 @@ _PART = re.compile(
 )
 """The start of a part of a page."""
 _OWN = re.compile(r"<meta name=\"?generator\"? content=\"?attncalc\b")
+_STRUCK = ("s", "del", "strike")
 _LANGUAGE = re.compile(r"<html lang=\"?(\w{2})\b")
 _SKIPPED = ("style", "script", "template", "svg", "title", "head", "noscript", "button", "select",
             "annotation-xml")  # fmt: skip
@@ -123,16 +124,15 @@ class _Reader(HTMLParser):
         if self.skipping or self._is_skipped(tag, said):
             if tag not in _VOID:
                 self.skipping.append(tag)
+        elif tag in _STRUCK:
+            self.handle_data("~~")
         elif tag == "math" or self.open:
             self._begin_mathematics(tag, said)
         elif tag == "table":
             self._begin_table(said)
         elif self.rows is not None:
             self._in_table(tag, said)
-        elif tag in _HEADINGS:
-            self.end_line()
-            self.prefix = "## "
-        elif tag in _BLOCKS:
+        elif tag in (*_BLOCKS, *_HEADINGS):
             self.end_line()
             self._begin_block(tag, said)
 
@@ -140,6 +140,8 @@ class _Reader(HTMLParser):
         """Handle the end of an element."""
         if self.skipping:
             self._end_skipped(tag)
+        elif tag in _STRUCK:
+            self.handle_data("~~")
         elif self.open:
             self._end_mathematics(tag)
         elif tag == "table":
@@ -212,7 +214,7 @@ class _Reader(HTMLParser):
 
     def _begin_block(self, tag: str, said: dict[str, str]) -> None:
         self.is_pre = self.is_pre or tag == "pre"
-        self.prefix = "- " if tag == "li" else ""
+        self.prefix = "## " if tag in _HEADINGS else "- " if tag == "li" else ""
         if self.is_own and "data-weights" in said:
             self._heading_of_map(said["data-weights"], said.get("data-head", ""))
 

@@ -579,7 +579,8 @@ def written(said: Said, weights: Matrix, head: int, labels: Tokens) -> list[Writ
     are_single = len({*map(len, said.inputs)}) == 1 and len(said.inputs[0]) <= 2
     found = []
     for output, (own, row) in enumerate(zip(said.inputs, weights, strict=True)):
-        ties = [] if are_single else [k for k in own if _are_largest([k], row)]
+        ties = [k for k in own if _are_largest([k], row)]
+        ties = [] if are_single and len(ties) < len(own) else ties
         most, rest = ties or own[:1], own[max(1, len(ties)) :]
         second = [k for k in rest if are_single or abs(row[k] - row[rest[0]]) <= TIE]
         (name,) = named([output], labels.queries)

@@ -69,7 +69,7 @@ from attncalc.reading.plain.told import with_told
 MOST_FAULTS = 100
 ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
 """The number of matrices with rows for columns that are a habit, and not a mistake."""
-_MINUS = re.compile(r"⁻(?=[.\d])|(?<![^\s\[({|,;=&:])—(?=\.?\d)")
+_MINUS = re.compile(r"[⁻¯](?=[.\d])|(?<![^\s\[({|,;=&:])—(?=\.?\d)")
 """The raised minus of a calculator before a digit that is not raised."""
 _MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
 _PERCENT = re.compile(
@@ -401,7 +401,7 @@ def _turned_alike(
     made = dict(matrices)
     for name in matrices:
         is_square = len({*matrices[name].shape}) == 1 and own_name(name)[:1] not in "SA"
-        is_shown = has_weights or is_square or (is_seen and name in "QKVO")
+        is_shown = has_weights or is_square or is_seen or name in odd
         is_right = name in by_numbers and is_shown
         if is_right or (are_columns and name in (odd | by_numbers) - stated.intersection("QKV")):
             made[name] = matrices[name].arranged(np.transpose)
