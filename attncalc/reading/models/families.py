@@ -39,7 +39,7 @@ from attncalc.reading.models.family import (
     where,
 )
 from attncalc.reading.models.folder import MISSING, Config
-from attncalc.reading.models.names import LINEAR, OUT_IN, fields_by_end
+from attncalc.reading.models.names import LINEAR, OF_NORMS, OUT_IN, fields_by_end
 from attncalc.reading.models.rope import (
     USUAL_BASE,
     a_base,
@@ -52,7 +52,7 @@ from attncalc.reading.models.rope import (
 
 _NORM = ("gamma", "beta")
 _linear = partial(fields_by_end, kinds=LINEAR)
-_normed = partial(fields_by_end, kinds={"weight": "gamma", "bias": "beta"})
+_normed = partial(fields_by_end, kinds=OF_NORMS)
 
 
 def _around(*places: str) -> dict[str, str]:
@@ -441,6 +441,20 @@ def _modern_head(hidden: str) -> Head:
 
 
 _MODERN_HEAD = _modern_head("head")
+
+
+def _without_masks(config: Config, layer: int) -> Any:
+    """Return the factors of the tokens of ESM, which grow for those that masks replace."""
+    if not config.is_so("token_dropout", False):
+        return None
+    mask = config.get("mask_token_id", None)
+
+    def factors(ids: Sequence[int]) -> list[list[float]]:
+        is_masked = [each == mask for each in ids]
+        grown = (1 - 0.15 * 0.8) / max(1 - sum(is_masked) / len(ids), 1 / len(ids))
+        return [[0.0 if each else grown] for each in is_masked]
+
+    return factors
 
 
 def _with_hidden(read: Any, **own: Any) -> Head:
@@ -935,7 +949,7 @@ _DEBERTA_V3 = _like(
 _GPT2 = _like(
     _DECODER,
     "GPT-2",
-    "gpt2",
+    "gpt2 gpt-sw3",
     layers=("h.{}.",),
     count=a_count("n_layer"),
     **_said("n_head", "layer_norm_epsilon", "activation_function"),
@@ -1039,6 +1053,25 @@ _ROBERTA = _like(
             _OF_POOLER,
         ),
     ),
+)
+_ESM = _like(
+    _ROBERTA,
+    "ESM",
+    "esm",
+    norm="pre",
+    activation="gelu",
+    positions="rope",
+    rope_base=a_base,
+    rope_pairing="halves",
+    places="",
+    begins=_at(_NORM, E="embeddings.layer_norm"),
+    optional=dict.fromkeys(("gamma_E", "beta_E"), "emb_layer_norm_before"),
+    factor=_without_masks,
+    own=_normed({"1": "attention.LayerNorm", "2": "LayerNorm"}),
+    ends=_at(_NORM, out="encoder.emb_layer_norm_after"),
+    outputs={**_ROBERTA.outputs, "EsmModel": _OF_POOLER},
+    asks={**_BERT.asks, "position_embedding_type": ("rotary",)},
+    usual={"emb_layer_norm_before": False, **USUAL_BASE},
 )
 FAMILIES = (
     _GPT2,
@@ -1299,6 +1332,16 @@ FAMILIES = (
         own=_normed({"1": "attention.LayerNorm", "2": "intermediate.LayerNorm"}),
         ends=_at(_NORM, out="LayerNorm"),
     ),
+    _ESM,
+    _like(
+        _ESM,
+        "ESM",
+        "esm",
+        positions="none",
+        begins={"P": _BERT.begins["P"], **_ESM.begins},
+        places="P",
+        asks={**_ESM.asks, "position_embedding_type": ("absolute",)},
+    ),
     _like(
         _BERT,
         "DistilBERT",
@@ -1436,6 +1479,17 @@ FAMILIES = (
             _masked("predictions.", "dense", "LayerNorm", "decoder", "bias"),
             _hidden_classes("{}pooler"),
             AlbertModel=_pooled("{}pooler"),
+        ),
+    ),
+    _like(
+        _BERT,
+        "RemBERT",
+        "rembert",
+        widens="encoder.embedding_hidden_mapping_in",
+        outputs=_of_encoder(
+            _masked("cls.predictions.", "dense", "LayerNorm", "decoder"),
+            _BERT.outputs["ForSequenceClassification"],
+            RemBertModel=_OF_POOLER,
         ),
     ),
     _MODERNBERT,

@@ -147,7 +147,7 @@ class Model:
             self._check_tokens(len(ids), self.config.count(self.family.longest), place)
         X = self._embedded(ids, place)
         if (factor := self.family.of("factor", self.config)) is not None:
-            X = X * factor
+            X = X * np.array(factor(ids) if callable(factor) else factor, X.dtype)
         begun = {"X": X, **self._beginnings(len(ids), place)}
         if self.family.sinusoids:
             begun["P"] = Owned(begun["P"].array.astype(X.dtype))
