@@ -309,7 +309,7 @@ class Opened:
             what = "pooled output" if self.model.is_pooled else what
         labels = None if "image" in tokens else self._labels
         own |= {"title": f"{title}, {what} ({self.model.folder.name})", "labels": labels}
-        return Problem(**(own | tokens | end | {"remarks": self.remarks} | self._alone))
+        return Problem(**(_ended(own | tokens, end) | {"remarks": self.remarks} | self._alone))
 
     def tail(self, tokens: Fields) -> tuple[Plan, dict[str, Matrix], str]:
         """Return the steps after the last layer, the matrices they read, and the layer's output.
@@ -325,7 +325,7 @@ class Opened:
         if not self.model.has_classes:
             end["read"] = "all"
         inside = len(plan(Problem(**(own | tokens))))
-        ended = Problem(**(own | tokens | end))
+        ended = Problem(**_ended(own | tokens, end))
         steps = plan(ended)[inside:]
         read = {name for step in steps for name in step.inputs}
         held = {name: each for name, each in ended.given.items() if name in read}
@@ -535,6 +535,14 @@ class Opened:
         """Return a layer; the last one of an encoder with the normalization after it."""
         is_last = model.family.decoder is not None and number == model.count - 1
         return self.layer(model, number) | (model.normalised() if is_last else {})
+
+
+def _ended(layer: Fields, end: Fields) -> Fields:
+    """Return the fields of a layer with those of a head; equations of both are kept."""
+    equations = [*(layer.get("equations") or ()), *(end.get("equations") or ())]
+    more = {**(layer.get("more") or {}), **(end.get("more") or {})}
+    both = {name: each for name, each in (("equations", equations), ("more", more)) if each}
+    return layer | end | both
 
 
 def arrays_in(place: Path) -> Mapping[str, Matrix]:

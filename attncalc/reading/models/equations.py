@@ -175,6 +175,102 @@ def tuned_if_long(config: Config, layer: int) -> list[str] | None:
     return _tuned(f"i // {config.count('rope_parameters.original_max_position_embeddings')}", scale)
 
 
+def _plane(config: Config) -> tuple[int, int]:
+    """Return the numbers of rows and columns of the patches of an image."""
+    pairs = zip(config.sides("image_size"), config.sides("patch_size"), strict=True)
+    down, across = (size // patch for size, patch in pairs)
+    return down, across
+
+
+def turned_in_plane(config: Config, layer: int) -> list[str]:
+    """Return scores whose queries and keys are turned by rows and columns of patches.
+
+    One half of the pairs of columns turns by rows, the other by columns of an image. In DINOv3,
+    places are from -1 to 1, and tokens before the patches are not turned; in MLCD, the class token
+    turns by learned angles.
+    """
+    down, across = _plane(config)
+    half = config.count("hidden_size") // config.count("num_attention_heads") // 2
+    is_learned = config.says("rope_parameters")
+    base = config.number("rope_parameters.rope_theta" if is_learned else "rope_theta")
+    before = 1 + config.whole("num_register_tokens", 0)
+    first = "class_angle[0,c]" if is_learned else "0"
+
+    def placed(row: str, count: int) -> str:
+        return row if is_learned else f"2 * pi * (({row}) * 2 + 1 - {count}) / {count}"
+
+    rows = placed(f"(i - {before}) // {across}", down)
+    columns = placed(f"(i - {before}) % {across}", across)
+    slower = f"{base!r} ** (c % {half // 2} / {half // 2})"
+    place = f"({rows} if c < {half // 2} else {columns})"
+    return [
+        f"angle[i in n,c in {half}] = {first} if i < {before} else {place} / {slower}  # angles",
+        *(
+            f"{x}_turned[h,i,c] = {x}[h,i,c] * cos(angle[i,c % {half}]) + ({x}[h,i,c - {half}] "
+            f"if c >= {half} else -{x}[h,i,c + {half}]) * sin(angle[i,c % {half}])  # {x}, turned"
+            for x in "QK"
+        ),
+        "S[h,i,j] = sum(Q_turned[h,i,c] * K_turned[h,j,c] for c in d_k)",
+    ]
+
+
+def biased_in_plane(config: Config, layer: int) -> list[str] | None:
+    """Return the scores of BEiT, with a bias for the distance of patches in rows and columns.
+
+    The last three rows of the table are those of the class token. Bao et al., *BEiT* (2021).
+    """
+    keys = "use_relative_position_bias", "use_shared_relative_position_bias"
+    pairs = zip(keys, ("plane", "plane_of_all"), strict=True)
+    if not (tables := [table for key, table in pairs if config.is_so(key, False)]):
+        return None
+    down, across = _plane(config)
+    wide = 2 * across - 1
+    rows = f"(i - 1) // {across} - (j - 1) // {across} + {down - 1}"
+    columns = f"(i - 1) % {across} - (j - 1) % {across} + {across - 1}"
+    last = (2 * down - 1) * wide
+    of_class = f"({last + 2} if i + j == 0 else ({last} if i == 0 else {last + 1}))"
+    slot = f"{of_class} if min(i, j) == 0 else ({rows}) * {wide} + {columns}"
+    bias = " + ".join(f"{table}[{slot},h]" for table in tables)
+    return [f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) + {bias}  # with biases of distances"]
+
+
+def mean_of_patches(config: Config, layer: int) -> list[str]:
+    """Return what the head of BEiT reads: the mean of the patches, normalized."""
+    *moments, normed = _normed("Y_patches", "z", "pool", float(config.number("layer_norm_eps")))
+    return [
+        "Y_patches[z in 1,a in d] = sum(Y[i,a] for i in n if i > 0) / (n - 1)  # mean of patches",
+        *moments,
+        f"Y_mean{normed.removeprefix('N_pool')}  # normalized",
+    ]
+
+
+def biased_by_gates(config: Config, layer: int) -> list[str]:
+    """Return the scores of WavLM, with biases for distances that gates of queries scale.
+
+    Chen et al., *WavLM* (2022). Far distances share buckets, by logarithms.
+    """
+    heads, width = config.count("num_attention_heads"), config.count("hidden_size")
+    half = config.count("num_buckets", 320) // 2
+    most, near = config.count("max_bucket_distance", 800), half // 2
+    read = "N_1" if config.is_so("do_stable_layer_norm", False) else "X" if layer else "N_E"
+    token = f"{read}[i,h * {width // heads} + c]"
+
+    def gate(first: int) -> str:
+        row = f"sum({token} * W_gate[e + {first},c] for c in {width // heads})"
+        return f"sigmoid(sum({row} + b_gate[e + {first}] for e in 4))"
+
+    log = f"log(abs(i - j) / {near}) / log({most / near!r}) * {half - near}"
+    far = f"{near} + sum(1 for k in {half - near - 1} if k + 1 <= {log})"
+    of_distance = f"distances[far[i,j] + ({half} if j > i else 0),h]"
+    return [
+        f"far[i in n,j in n] = abs(i - j) if abs(i - j) < {near} else {far}  # in buckets",
+        f"gate[h in {heads},i in n,z in 1] = 2 + {gate(0)} * ({gate(4)} * gamma_gate[h] - 1)"
+        "  # gates of biases",
+        f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) + gate[h,i,0] * {of_distance}"
+        "  # with gated biases of distances",
+    ]
+
+
 class Distances(NamedTuple):
     """How DeBERTa scores distances.
 

@@ -589,6 +589,51 @@ _VIT = _like(
     ends=_at(_NORM, out="layernorm"),
     outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_POOLER},
 )
+_DINO_V3 = _like(
+    _DINO,
+    "DINOv3",
+    "dinov3_vit",
+    biases=_biased("", query_bias="Q", key_bias="K", value_bias="V", proj_bias="O", mlp_bias="123"),
+    is_gated=if_so("use_gated_mlp", True, False),
+    layers=("layer.{}.",),
+    activation=_HIDDEN_ACT,
+    equations=equations.turned_in_plane,
+    begins={
+        "E": "embeddings.patch_embeddings.weight",
+        "b_E": "embeddings.patch_embeddings.bias",
+        "class_token": "embeddings.cls_token",
+        "more_tokens": "embeddings.register_tokens",
+    },
+    optional={"more_tokens": "num_register_tokens"},
+    ends=_at(_NORM, out="norm"),
+    usual={
+        **dict.fromkeys(("query_bias", "value_bias", "proj_bias", "mlp_bias"), True),
+        **{"use_mask_token": True, "num_register_tokens": 0, "use_swiglu_ffn": False},
+    },
+)
+_OF_MEAN_PATCH = Head(
+    {**_at(out="classifier"), **_at(("gain", "bias"), pool="{}pooler.layernorm")},
+    CLASSES,
+    "mean",
+    {"equations": equations.mean_of_patches},
+)
+_BEIT = _like(
+    _VIT,
+    "BEiT",
+    "beit data2vec-vision",
+    biases="QVO12",
+    equations=equations.biased_in_plane,
+    optional={"P": "use_absolute_position_embeddings"},
+    usual={"use_absolute_position_embeddings": False},
+    own={
+        **{f"lambda_{part}": f"lambda_{part}" for part in "12"},
+        "relative_position_bias_table": "plane",
+    },
+    shared={"plane_of_all": "encoder.relative_position_bias.relative_position_bias_table"},
+    ends={},
+    outputs={"ForImageClassification": _OF_MEAN_PATCH},
+    asks={"use_mean_pooling": (True,)},
+)
 _OF_BOTH_TOWERS = ("CLIPModel", "MetaClip2Model", "ModelWithProjection")
 _CLIP_TEXT = _like(
     _PRE,
@@ -916,6 +961,15 @@ _WAV2VEC = _like(
     },
     remarks=("the convolutions of audio (feature_extractor) are not computed",),
 )
+
+
+def _with_pre_norm(row: Family) -> tuple[Family, Family]:
+    """Return the rows of wav2vec 2.0: as it is, and normalized before each part."""
+    own = {"norm": "pre", "begins": {}, "ends": _at(_NORM, out="encoder.layer_norm")}
+    asks = {**row.asks, "do_stable_layer_norm": (True,)}
+    return row, _like(row, row.title, " ".join(row.types), asks=asks, **own)
+
+
 _OF_LM_PREDICTIONS = _masked("lm_predictions.lm_head.", "dense", "LayerNorm", "decoder", "bias")
 _OF_EITHER_VERSION = {
     name: f"{names} {_OF_LM_PREDICTIONS.tensors[name]}"
@@ -949,7 +1003,7 @@ _DEBERTA_V3 = _like(
 _GPT2 = _like(
     _DECODER,
     "GPT-2",
-    "gpt2 gpt-sw3",
+    "gpt2",
     layers=("h.{}.",),
     count=a_count("n_layer"),
     **_said("n_head", "layer_norm_epsilon", "activation_function"),
@@ -989,7 +1043,6 @@ _ARCEE = _like_llama(
     "Arcee",
     "arcee",
     biases=_biased("", attention_bias="QKVO", mlp_bias="12"),
-    own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
     is_gated=False,
 )
 _OPT = _like(
@@ -1155,7 +1208,6 @@ FAMILIES = (
         equations=equations.by_xielu,
         own={
             **_normed({"1": "attention_layernorm", "2": "feedforward_layernorm"}),
-            "up_proj.weight": "W_1",
             **{f"act_fn.{each}": f"xielu_{each}" for each in ("alpha_p", "alpha_n", "beta", "eps")},
         },
         is_gated=False,
@@ -1447,6 +1499,24 @@ FAMILIES = (
         },
         usual={**_USUAL_OF_SIGLIP, "patch_size": 16},
     ),
+    _DINO_V3,
+    _BEIT,
+    _like(
+        _BEIT,
+        "BEiT",
+        " ".join(_BEIT.types),
+        ends=_at(_NORM, out="layernorm"),
+        outputs=_OF_ONE_IMAGE,
+        asks={"use_mean_pooling": (False,)},
+    ),
+    _like(
+        _CLIP_VISION,
+        "MLCD",
+        "mlcd mlcd_vision_model",
+        equations=equations.turned_in_plane,
+        begins={name: at for name, at in _CLIP_VISION.begins.items() if name != "P"},
+        shared={"class_angle": "class_pos_emb"},
+    ),
     _DINO,
     _like(
         _DINO,
@@ -1615,15 +1685,21 @@ FAMILIES = (
     _like_t5(
         "UMT5", "umt5", _t5_shrinks, shared={}, own={"relative_attention_bias.weight": "rel_bias"}
     ),
-    _WAV2VEC,
-    _like(
-        _WAV2VEC,
-        "wav2vec 2.0",
-        " ".join(_WAV2VEC.types),
-        norm="pre",
-        begins={},
-        ends=_at(_NORM, out="encoder.layer_norm"),
-        asks={**_WAV2VEC.asks, "do_stable_layer_norm": (True,)},
+    *_with_pre_norm(_WAV2VEC),
+    *_with_pre_norm(
+        _like(
+            _WAV2VEC,
+            "WavLM",
+            "wavlm",
+            equations=equations.biased_by_gates,
+            own={
+                **_WAV2VEC.own,
+                "rel_attn_embed.weight": "distances",
+                "gru_rel_pos_const": "gamma_gate",
+                **_linear({"gate": "gru_rel_pos_linear"}),
+            },
+            shared={"distances": "attention.rel_attn_embed.weight"},
+        )
     ),
     _like_llama(
         "OLMo",
@@ -1658,7 +1734,6 @@ FAMILIES = (
         eps=a_number("norm_eps"),
         rope_dims=a_share(0.5),
         gain_above=1,
-        own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
         is_gated=False,
         ends=_at(_NORM, out="norm"),
     ),

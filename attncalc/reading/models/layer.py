@@ -61,6 +61,9 @@ def named(
             )
         else:
             found[meaning.field] = name, meaning
+    for kind in "Wb":  # an "up" projection without a gate is the first
+        if f"{kind}_3" in found and f"{kind}_1" not in found:
+            found[f"{kind}_1"] = found.pop(f"{kind}_3")
     return found
 
 

@@ -196,7 +196,7 @@ class Model:
         Raises InputError if it has not the input size of the model.
         """
         image = _alone(image, 3)
-        size, patch = (self._sides(key) for key in ("image_size", "patch_size"))
+        size, patch = (self.config.sides(key) for key in ("image_size", "patch_size"))
         wanted = (self.config.count("num_channels"), *size)
         _check_shape(image, wanted, place, "channels, rows and columns")
         begun = self._beginnings(0, place)
@@ -214,20 +214,20 @@ class Model:
 
         Positions are for all of them (DeiT), or not for the further ones (registers).
         """
-        E, b, first, more, P = (
-            begun.pop(name).array for name in ("E", "b_E", "class_token", "more_tokens", "P")
+        E, b, first, more = (
+            begun.pop(name).array for name in ("E", "b_E", "class_token", "more_tokens")
         )
         patches = Project().apply(Patches(patch).apply(image), E.T, b.reshape(1, -1))
         X = np.concatenate([first, more, patches])
-        if len(P) == len(X) - len(more):
-            P = np.insert(P, [1] * len(more), 0, axis=0)
+        if "P" in begun and len(begun["P"].array) == len(X) - len(more):
+            begun["P"] = Owned(np.insert(begun["P"].array, [1] * len(more), 0, axis=0))
         self._notes.append(
             f"X is the class token, {len(more)} more learned and the projected patches of the image"
         )
         down, across = (side // each for side, each in zip(image.shape[1:], patch, strict=True))
         cut = PatchGrid(len(image), down, across)
         others = [f"extra {number}" for number in range(1, len(more) + 1)]
-        return {"X": Owned(X), "P": Owned(P), "labels": ["class", *others, *cut.labels], **begun}
+        return {"X": Owned(X), "labels": ["class", *others, *cut.labels], **begun}
 
     def begin_spectrogram(self, frames: Matrix, place: str, padded: Sequence[bool] = ()) -> Fields:
         """Return the convolved spectrogram before the first layer, and its positions.
@@ -275,14 +275,6 @@ class Model:
         P = convolved(X.array, weights, self._tensor(f"{start}bias"), step)[: len(X.array)]
         self._notes.append(f"P is a convolution of X over {weights.shape[2]} frames, then GELU")
         return {"X": X, "P": Owned(P), **self._beginnings(0, place)}
-
-    def _sides(self, key: str) -> tuple[int, int]:
-        """Return the height and width in a config, given as one number or as two."""
-        said = self.config.get(key)
-        sides = said if isinstance(said, list) else [said, said]
-        if len(sides) != 2 or not all(type(each) is int and each > 0 for each in sides):
-            raise self.config.wrong(key, said, "a whole number from 1, or two of them,")
-        return sides[0], sides[1]
 
     def place(self, number: int) -> str:
         """Return the start of the names of a layer's tensors."""
@@ -392,7 +384,8 @@ class Model:
             if (scale := fields.pop(name, None)) is not None:
                 is_out_in = fields["weights_layout"] == OUT_IN
                 fields[f"W_{own}"] = fields[f"W_{own}"] * (scale[:, None] if is_out_in else scale)
-                fields[f"b_{own}"] = fields[f"b_{own}"] * scale
+                if f"b_{own}" in fields:
+                    fields[f"b_{own}"] = fields[f"b_{own}"] * scale
                 self._notes.append(f"W_{own} and b_{own} contain the layer scale ({name})")
 
     def _shared(self, name: str) -> Matrix | None:
@@ -401,10 +394,10 @@ class Model:
         One that equations alone read may be missing: then they do not read it.
         """
         own = self.family.shared[name]
-        first, before = self.root + self._pattern.format(0, 0) + own, self.root + own
-        if name.rpartition(".")[2] not in KNOWN and not self._stored(before):
-            return None
-        return self._tensor(first if self._stored(first) else before)
+        starts = (self.root + self._pattern.format(0, 0), self.root)
+        stored = next((each + own for each in starts if self._stored(each + own)), "")
+        is_needed = name.rpartition(".")[2] in KNOWN
+        return self._tensor(stored or self.root + own) if stored or is_needed else None
 
     def normalised(self) -> Fields:
         """Return the normalization after the last layer; {} if there is none."""

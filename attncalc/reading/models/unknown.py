@@ -27,9 +27,6 @@ _REASONS = {
     "glm_moe_dsa axk2",
     "a layer has two attentions and two feed-forward parts": "longcat_flash",
     "some layers reuse the keys and values of earlier ones": "gemma3n gemma3n_text gemma4_text",
-    "its positions turn columns by rows and columns of an image": "dinov3_vit mlcd",
-    "scores have biases for the distances of patches": "beit data2vec-vision",
-    "scores have biases for distances, which a gate scales": "wavlm",
 }
 WHY = {kind: reason for reason, kinds in _REASONS.items() for kind in kinds.split()}
 """Why some known types are not opened."""
