@@ -835,7 +835,7 @@ def spread_out(model: Any) -> Any:
             drawn = torch.randn_like(parameter) * 0.4 + float(is_gain)
             parameter.copy_(parameter if is_kept else drawn)
         for name, buffer in model.named_buffers():
-            if name.endswith("correction_bias"):
+            if name.endswith(("correction_bias", "layer_scalar")):
                 buffer.copy_(torch.randn_like(buffer))
     return model
 
@@ -1300,6 +1300,16 @@ PROTEINS = SMALL | {
     "position_embedding_type": "rotary",
     "token_dropout": True,
 }
+GEMMA_4 = GROUPED | {
+    "head_dim": 8,
+    "global_head_dim": 12,
+    "sliding_window": 3,
+    "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+    "num_hidden_layers": 4,
+    "hidden_size_per_layer_input": 6,
+    "vocab_size_per_layer_input": 50,
+    "pad_token_id": 0,
+}
 LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
     "DeBERTa": ("DebertaV2Config", "DebertaV2Model", DEBERTA),
     "DeBERTa-v3 of masked words": (
@@ -1365,6 +1375,31 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
         "RemBertConfig",
         "RemBertForMaskedLM",
         SMALL | {"input_embedding_size": 12, "output_embedding_size": 10},
+    ),
+    "Gemma 4 with shared keys": (
+        "Gemma4TextConfig",
+        "Gemma4ForCausalLM",
+        GEMMA_4
+        | {"num_kv_shared_layers": 2, "use_double_wide_mlp": True, "attention_bias": True},
+    ),
+    "Gemma 4 with values of keys": (
+        "Gemma4TextConfig",
+        "Gemma4ForCausalLM",
+        GEMMA_4
+        | {"attention_k_eq_v": True, "num_global_key_value_heads": 1}
+        | {"hidden_size_per_layer_input": 0, "final_logit_softcapping": 3.0},
+    ),
+    "Gemma 4 with experts": (
+        "Gemma4TextConfig",
+        "Gemma4ForCausalLM",
+        GEMMA_4
+        | {"enable_moe_block": True, "num_experts": 5, "top_k_experts": 2}
+        | {"hidden_size_per_layer_input": 0, "moe_intermediate_size": 7},
+    ),
+    "Gemma 4, unified": (
+        "Gemma4UnifiedTextConfig",
+        "Gemma4UnifiedForCausalLM",
+        GEMMA_4 | {"num_kv_shared_layers": 2, "hidden_size_per_layer_input": 0},
     ),
     "ModernBERT": ("ModernBertConfig", "ModernBertModel", MODERN),
     "ModernBERT decoder": (
@@ -1541,6 +1576,11 @@ QWENS_EYES |= {"out_hidden_size": 16}
 AXES = {"rope_type": "default", "rope_theta": 1e4}
 WITH_IMAGES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "Gemma 3": ("Gemma3", {"head_dim": 8, "sliding_window": 3, "query_pre_attn_scalar": 6}, EYES),
+    "Gemma 4": (
+        "Gemma4",
+        GEMMA_4 | {"num_kv_shared_layers": 2},
+        EYES | {"head_dim": 4, "num_key_value_heads": 2},
+    ),
     "Mistral 3": ("Mistral3", {"model_type": "mistral"}, EYES | {"model_type": "pixtral"}),
     "LLaVA": ("Llava", {"model_type": "llama"}, EYES | {"model_type": "clip_vision_model"}),
     "Qwen2.5-VL": (
@@ -1786,6 +1826,17 @@ def test_a_model_in_memory_generates(name: str, tmp_path: Path) -> None:
         for _ in range(4):
             ids = [*ids, int(model(torch.tensor([ids])).logits[0, -1].argmax())]
     assert list(generate(model, 4, tokens=IDS, eos=()).found.tokens) == ids[len(IDS) :]
+
+
+def test_what_shared_keys_do_not_allow_is_refused(tmp_path: Path) -> None:
+    """A change of the layer whose keys are shared, and a run from the middle."""
+    made("Gemma 4 with shared keys", tmp_path)
+    opened = layers(tmp_path, tokens=IDS)
+    assert opened.lens().found.final == int(solve(open_model(tmp_path, tokens=IDS))["prob"].argmax())
+    with pytest.raises(InputError, match="the effect of a change is not computed"):
+        opened.compare(ablate="1.2")
+    with pytest.raises(InputError, match="layer 2 has the keys and values of layer 0"):
+        generate(tmp_path, 1, tokens=IDS)
 
 
 def test_a_head_of_a_decoder_names_its_attention(tmp_path: Path) -> None:

@@ -4,9 +4,22 @@ from collections.abc import Callable
 from math import exp
 from typing import NamedTuple
 
-from attncalc.reading.models.family import Said, a_number_or_none, an_activation, if_given
+from attncalc.reading.models.family import (
+    Said,
+    a_count,
+    a_number_or_none,
+    a_window,
+    an_activation,
+    if_given,
+)
 from attncalc.reading.models.folder import Config
 
+_ACTIVATED = {
+    "gelu": "gelu({0})",
+    "gelu-tanh": "0.5 * {0} * (1 + tanh(sqrt(2 / pi) * ({0} + 0.044715 * {0} ** 3)))",
+    "relu": "relu({0})",
+    "silu": "silu({0})",
+}
 _NORMED = "({0}[{1},a] - mu_{2}[{1}]) / sqrt(var_{2}[{1}] + {3!r}) * gain_{2}[a] + bias_{2}[a]"
 
 
@@ -271,6 +284,98 @@ def biased_by_gates(config: Config, layer: int) -> list[str]:
     ]
 
 
+_OF_LENGTH_1 = "{0}[{1},{2}] / sqrt(sum({0}[{1},e] ** 2 for e in {3}) / {3} + {4!r})"
+
+
+def with_embedding_of_layer(config: Config, layer: int) -> list[str]:
+    """Return the values of Gemma 4, normalized, and its outputs, scaled by a learned number.
+
+    A layer that shares keys and values reads the input of the layer whose they are (X_kv). Small
+    models also embed each token for each layer.
+    """
+    eps, lines, read, more = config.number("rms_norm_eps"), [], "N_1", ""
+    h = "h," * (keys_of_gemma_4(config, layer) > 1)
+    plain = f"sum({{1}}[i,a] * W_{{0}}[{h}a,c] for a in d)"
+    if config.is_so("attention_bias", False):
+        plain += f" + b_{{0}}[{'h,0,' * bool(h)}c]"
+    if sharing_layer(config, layer) is not None:
+        read, one = "N_kv", _OF_LENGTH_1.format("X_kv", "i", "a", "d", eps)
+        lines += [
+            f"N_kv[i,a] = gain_kv[a] * {one}  # input of an earlier layer, normalized",
+            f"K[{h}i,c] = {plain.format('K', read)}  # keys",
+        ]
+    one = _OF_LENGTH_1.format("V_all", f"{h}i", "c", "columns(V_all)", eps)
+    lines += [
+        f"V_all[{h}i,c] = {plain.format('V', read)}  # values",
+        f"V[{h}i,c] = {one}  # values, normalized",
+    ]
+    if config.is_so("enable_moe_block", False):
+        lines += _beside_experts(config, eps)
+    if config.get("hidden_size_per_layer_input", None):
+        activated = _ACTIVATED[an_activation("hidden_activation")(config, 0)].format("F_ple[i,u]")
+        one = _OF_LENGTH_1.format("X_ple", "i", "u", "columns(X_ple)", eps)
+        out = _OF_LENGTH_1.format("O_ple", "i", "a", "d", eps)
+        more = " + N_ple[i,a]"
+        lines += [
+            "X_ple[i,u] = sum(X_begin[i,a] * W_begin[u,a] for a in d) / sqrt(d)  # embedded tokens",
+            f"P_ple[i,u] = (gain_begin[u] * {one} + E_ple[i,u] * sqrt(columns(X_ple))) / sqrt(2)"
+            "  # embedding of the layer",
+            "F_ple[i,u] = sum((R_1[i,a] + N_4[i,a]) * W_ple[u,a] for a in d)",
+            f"G_ple[i,u] = {activated} * P_ple[i,u]  # gated",
+            "O_ple[i,a] = sum(G_ple[i,u] * W_ple2[a,u] for u in columns(G_ple))  # projected",
+            f"N_ple[i,a] = gain_ple[a] * {out}  # normalized",
+        ]
+    whole = f"R_all[i,a] = R_1[i,a] + N_4[i,a]{more}  # sum of all parts"
+    return [*lines, whole, "Y[i,a] = R_all[i,a] * layer_scalar  # scaled"]
+
+
+def _beside_experts(config: Config, eps: float) -> list[str]:
+    """Return the experts of Gemma 4, which read what its feed-forward part does not change."""
+    activated = _ACTIVATED[an_activation("hidden_activation")(config, 0)].format("F_gate[e,i,u]")
+    count, inner = config.count("num_experts"), config.count("moe_intermediate_size")
+    shares = "sum(E_top[i,f] for f in columns(E_top))"
+    made = "sum(G_moe[e,i,u] * W_down[e,a,u] for u in columns(G_moe))"
+
+    def normed(name: str) -> str:
+        return _OF_LENGTH_1.format(name, "i", "a", "d", eps)
+
+    def projected(first: int) -> str:
+        return f"sum(N_moe[i,a] * W_both[e,u + {first},a] for a in d)"
+
+    return [
+        f"N_route[i,a] = {normed('R_1')}  # input of the router, normalized",
+        "E_logits[i,e] = sum(N_route[i,a] * scale_route[a] * W_route[e,a] for a in d) / sqrt(d)",
+        "E_prob[i,e] = softmax(E_logits[i,f] for f in columns(E_logits))[e]",
+        "E_better[i,e] = sum(1 for f in columns(E_prob) if E_prob[i,f] > E_prob[i,e])",
+        f"E_top[i,e] = E_prob[i,e] if E_better[i,e] < {config.count('top_k_experts')} else 0",
+        f"E_share[i,e] = E_top[i,e] / {shares} * scale_experts[e]  # shares of experts",
+        "N_moe[i,a] = gain_moe[a] * N_route[i,a]  # input of the experts",
+        f"F_gate[e in {count},i in n,u in {inner}] = {projected(0)}  # gates of experts",
+        f"F_up[e in {count},i in n,u in {inner}] = {projected(inner)}",
+        f"G_moe[e,i,u] = {activated} * F_up[e,i,u]  # hidden features of experts",
+        f"F_moe[i,a in d] = sum(E_share[i,e] * {made} for e in {count})  # experts, weighed",
+        f"F_all[i,a] = gain_mlp[a] * {normed('F_2')} + gain_moe2[a] * {normed('F_moe')}",
+        f"N_4[i,a] = gamma_4[a] * {normed('F_all')}  # both, normalized",
+    ]
+
+
+def keys_of_gemma_4(config: Config, layer: int) -> int:
+    """Return the number of key heads of a layer, which layers without windows may have fewer of."""
+    own = [f"per_layer_config.{layer}.num_key_value_heads"]
+    if a_window(config, layer) is None and config.is_so("attention_k_eq_v", False):
+        own.append("num_global_key_value_heads")
+    return int(a_count(*own, "num_key_value_heads")(config, layer))
+
+
+def sharing_layer(config: Config, layer: int) -> int | None:
+    """Return the last layer of its kind with keys of its own, for one of Gemma 4 without."""
+    kinds = config.get("layer_types")
+    first = config.count("num_hidden_layers") - config.whole("num_kv_shared_layers", 0)
+    if layer < first:
+        return None
+    return max((n for n in range(first) if kinds[n] == kinds[layer]), default=None)
+
+
 class Distances(NamedTuple):
     """How DeBERTa scores distances.
 
@@ -354,12 +459,6 @@ def _projected_distances(config: Config, found: Distances) -> Callable[[str], st
     return projected
 
 
-_ACTIVATED = {
-    "gelu": "gelu({0})",
-    "gelu-tanh": "0.5 * {0} * (1 + tanh(sqrt(2 / pi) * ({0} + 0.044715 * {0} ** 3)))",
-    "relu": "relu({0})",
-    "silu": "silu({0})",
-}
 _POOLING = (
     "S_pool[h,z,i] = sum(Q_pool[h,z,c] * K_pool[h,i,c] for c in {width}) / sqrt({width})"
     "  # scaled scores of the pooling",

@@ -1038,6 +1038,41 @@ _GEMMA_2 = _like(
     window=a_window_but_in_every(2, key=""),
     outputs=_CAPPED_HEADS,
 )
+_GEMMA_4 = _like(
+    _GEMMA_2,
+    "Gemma 4",
+    "gemma4_text gemma4_unified_text",
+    qk_norm="rms",
+    scale="none",
+    softcap=None,
+    window=a_window,
+    gain_above=0,
+    equations=equations.with_embedding_of_layer,
+    sharing=equations.sharing_layer,
+    key_heads=equations.keys_of_gemma_4,
+    own={
+        "layer_scalar": "layer_scalar",
+        "per_layer_input_gate.weight": "W_ple",
+        "per_layer_projection.weight": "W_ple2",
+        "post_per_layer_input_norm.weight": "gain_ple",
+        "router.proj.weight": "W_route",
+        "router.scale": "scale_route",
+        "router.per_expert_scale": "scale_experts",
+        "experts.gate_up_proj": "W_both",
+        "experts.down_proj": "W_down",
+        "post_feedforward_layernorm_1.weight": "gain_mlp",
+        "pre_feedforward_layernorm_2.weight": "gain_moe",
+        "post_feedforward_layernorm_2.weight": "gain_moe2",
+    },
+    of_layers={
+        "E_ple": "embed_tokens_per_layer.weight",
+        "W_begin": "per_layer_model_projection.weight",
+        "gain_begin": "per_layer_projection_norm.weight",
+    },
+    asks={"use_bidirectional_attention": (None, "vision")},
+    usual={},
+    remarks=(),
+)
 _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
 _ARCEE = _like_llama(
     "Arcee",
@@ -1153,6 +1188,7 @@ FAMILIES = (
     ),
     _like_llama("Qwen3", "qwen3 qwen3_vl_text", qk_norm="rms", window=a_window),
     _GEMMA_2,
+    _GEMMA_4,
     _like(
         _GEMMA_2,
         "VaultGemma",

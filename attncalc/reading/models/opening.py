@@ -68,6 +68,8 @@ class Model:
 
     tokens = 0
     """The number of tokens, which some scalings of rope depend on."""
+    _ids: Sequence[int] = ()
+    _embedded_tokens: Matrix | None = None
     is_in_8_bits = False
     """Whether some weights are whole numbers, with a scale for each row (bitsandbytes)."""
 
@@ -128,6 +130,11 @@ class Model:
         """Its input: tokens, an image, or a spectrogram."""
         return self.family.takes
 
+    @property
+    def shares_keys(self) -> bool:
+        """Whether some layers use the keys and values of earlier ones."""
+        return self.family.of("sharing", self.config, self.count - 1) is not None
+
     def begin(self, ids: Sequence[int], place: str, types: Sequence[int] | None = None) -> Fields:
         """Return the tokens of these ids, with everything added to them before the first layer.
 
@@ -148,6 +155,7 @@ class Model:
         X = self._embedded(ids, place)
         if (factor := self.family.of("factor", self.config)) is not None:
             X = X * np.array(factor(ids) if callable(factor) else factor, X.dtype)
+        self._ids, self._embedded_tokens = ids, X
         begun = {"X": X, **self._beginnings(len(ids), place)}
         if self.family.sinusoids:
             begun["P"] = Owned(begun["P"].array.astype(X.dtype))
@@ -287,9 +295,10 @@ class Model:
         """
         self.check_number(number)
         start = self.place(number)
-        names = [name for name in self.weights if name.startswith(start)]
-        names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
-        names = [name for name in names if not name.endswith(self.family.ignored)]
+        names, shared = self._names(number), self.family.of("sharing", self.config, number)
+        if shared is not None:
+            names = [name for name in names if not self._is_of_keys(name)]
+            names += filter(self._is_of_keys, self._names(shared))
         faults = [
             f"{quoted(name)} is in this layer, and nothing here reads it"
             for name in names
@@ -299,7 +308,7 @@ class Model:
         own = self.family.sides
         sides = {"": [name for name in names if not any(each in name for each in own.values())]}
         sides |= {side: [name for name in names if each in name] for side, each in own.items()}
-        parts = {side: self._read(each, settings, faults) for side, each in sides.items()}
+        parts = {side: self._read(each, settings, faults, number) for side, each in sides.items()}
         if not names:
             faults.append(f"layer {number} has no tensors: {start}… is not there")
         if faults:
@@ -316,6 +325,13 @@ class Model:
         if "W_UKV" in fields:
             fields = latent_fields(fields, int(settings["heads"]), int(settings["rope_dims"]))
             self._notes.append("the first columns of W_K are those of rope: they take K_R as it is")
+        if "W_V" not in fields and self.config.is_so("attention_k_eq_v", False):
+            fields["W_V"] = fields["W_K"]
+            self._notes.append("W_V is W_K in layers without windows")
+        fields |= self._of_layer(number)
+        if shared is not None:
+            fields["gain_kv"] = self._tensor(f"{self.place(shared)}input_layernorm.weight")
+            settings["shares"] = shared
         width = self._check_places(parts.get("self", fields), settings)
         settings |= self._turned_by(number, settings, width)
         dropped = () if "W_router" in fields else _OF_ROUTERS
@@ -323,6 +339,33 @@ class Model:
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**_with_more({**settings, "weights_layout": OUT_IN, **owned}), **inner}
+
+    def _names(self, number: int) -> list[str]:
+        """Return the names of the tensors of a layer; those of experts as one."""
+        start = self.place(number)
+        names = [name for name in self.weights if name.startswith(start)]
+        names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
+        return [name for name in names if not name.endswith(self.family.ignored)]
+
+    def _is_of_keys(self, name: str) -> bool:
+        """Return whether a tensor makes keys or values."""
+        meaning = renamed(name, self.family.own)
+        return meaning is not None and meaning.field.partition("_")[2] in ("K", "V")
+
+    def _of_layer(self, number: int) -> Fields:
+        """Return the parts of a layer of the tensors that have a part for each layer."""
+        places = {n: self._stored(self.root + own) for n, own in self.family.of_layers.items()}
+        if not any(places.values()):
+            return {}
+        if not self._ids:
+            raise InputError(f"{self.folder}: its layers read token ids, and here are none")
+        parts: Fields = {"X_begin": self._embedded_tokens}
+        for name, place in places.items():
+            is_table = name.startswith("E")
+            whole = self.weights.rows(place, self._ids).T if is_table else self._tensor(place)
+            part = whole if whole.ndim == 1 else np.split(whole, self.count)[number]
+            parts[name] = part.T if is_table else part
+        return parts
 
     def _check_biases(self, fields: Fields, number: int) -> None:
         """Refuse biases that a layer of this config does not have: transformers ignores them."""
@@ -354,9 +397,13 @@ class Model:
             settings.pop("rope_base", None)
         return found
 
-    def _read(self, names: list[str], settings: Fields, faults: list[str]) -> Fields:
+    def _read(
+        self, names: list[str], settings: Fields, faults: list[str], number: int
+    ) -> Fields:
         """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
-        key_heads, fused = (self.family.of(name, self.config) for name in ("key_heads", "fused"))
+        key_heads, fused = (
+            self.family.of(name, self.config, number) for name in ("key_heads", "fused")
+        )
         heads = Heads(settings["heads"], key_heads, *fused)
         found = named(names, faults.append, self.family.own)
         layout = self.family.weights_layout
@@ -674,6 +721,8 @@ class Model:
         width = fields["W_Q"].shape[0 if fields.get("weights_layout", OUT_IN) == OUT_IN else 1]
         for key in ("head_dim", "d_kv"):
             own = self.config.count_or_none(key)
+            if any(map(self.config.says, ("per_layer_config", "global_head_dim"))):
+                break  # layers differ in it
             if own is not None and own * heads != width and "W_DKV" not in fields:
                 raise InputError(
                     f"{self.config.place}: {heads} heads, {quoted(key)} is {own}, and the queries "
@@ -707,7 +756,7 @@ class _Read(dict[str, Matrix]):
 def _with_more(fields: Fields) -> Fields:
     """Return fields, with those that equations alone read under `more`."""
     found = dict(fields)
-    if more := {n: found.pop(n) for n in fields if n not in KNOWN and n != "reach"}:
+    if more := {n: found.pop(n) for n in fields if n not in KNOWN and n not in ("reach", "shares")}:
         found["more"] = more
     return found
 
