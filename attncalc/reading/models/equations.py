@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import exp
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attncalc.reading.models.family import (
     Said,
@@ -79,10 +79,19 @@ def _projected(read: str, config: Config) -> str:
     return f"O[i,a] = sum({read}[i,c] * W_O[c,a] for c in columns({read})){bias}"
 
 
-def gated(config: Config, layer: int) -> list[str]:
-    """Return the outputs of AFMoE, whose heads are gated by their inputs."""
-    gate = "sigmoid(sum(N_1[i,a] * W_gate[c,a] for a in d))"
-    return [f"C_gated[i,c] = C[i,c] * {gate}  # heads, gated", _projected("C_gated", config)]
+def gated(function: str = "sigmoid({0})", of_heads: tuple[Any, ...] = ()) -> Said:
+    """Return a reader of the outputs of AFMoE or Laguna, whose heads are gated by their inputs.
+
+    function: that of a gate.
+    of_heads: the values of the key gating for which each head has one gate, and not each column.
+    """
+
+    def says(config: Config, layer: int) -> list[str]:
+        place = "c // d_v" if config.get("gating", None) in of_heads else "c"
+        gate = function.format(f"sum(N_1[i,a] * W_gate[{place},a] for a in d)")
+        return [f"C_gated[i,c] = C[i,c] * {gate}  # heads, gated", _projected("C_gated", config)]
+
+    return says
 
 
 def differential(config: Config, layer: int) -> list[str]:

@@ -153,7 +153,7 @@ _GPT_HEADS = {
 _LLAMA = _like(
     _DECODER,
     "Llama",
-    "llama internlm3 iquestcoder",
+    "llama internlm3 iquestcoder emu3_text_model",
     **_said(eps="rms_norm_eps"),
     positions="rope",
     rope_base=a_base,
@@ -343,7 +343,7 @@ def _like_t5(title: str, kind: str, shrinks: Any = 1, **of_both: Any) -> Family:
 _BERT = _like(
     _POST,
     "BERT",
-    "bert",
+    "bert dpr splinter visual_bert align_text_model chinese_clip_text_model",
     layers=("encoder.layer.{}.",),
     tokens="embeddings.word_embeddings.weight",
     begins={
@@ -384,6 +384,7 @@ _ROTARY_BERT = _like(
     own=_normed({"1": "attn_ln post_attention_layernorm", "2": "mlp_ln post_mlp_layernorm"}),
 )
 _WITHOUT_NORM = {name: place for name, place in _BERT.begins.items() if not name.endswith("_E")}
+_WITHOUT_PLACES = {name: place for name, place in _BERT.begins.items() if name != "P"}
 _WITHOUT_TYPES = {name: place for name, place in _BERT.begins.items() if name != "W_type"}
 
 
@@ -400,6 +401,21 @@ def _is_local(config: Config, layer: int) -> bool:
     if isinstance(kinds, list) and layer < len(kinds):
         return bool(kinds[layer] == "sliding_attention")
     return layer % int(config.count("global_attn_every_n_layers", 3)) != 0
+
+
+def _half_window(config: Config, layer: int) -> int:
+    """Return how far a query of Longformer attends to both sides."""
+    of_all = isinstance(config.get("attention_window"), int)
+    found = config.get("attention_window") if of_all else config.of_layer("attention_window", layer)
+    return int(Config(config.place, {"attention_window": found}).count("attention_window")) // 2
+
+
+def _most_of_bigbird(config: Config, layer: int) -> int | None:
+    """Return the number of tokens up to which BigBird attends to all of them."""
+    if config.get("attention_type", "block_sparse") == "original_full":
+        return None
+    blocks = 5 + 2 * config.count("num_random_blocks")
+    return blocks * int(config.count("block_size"))
 
 
 def _is_both_ways(config: Config, layer: int) -> bool:
@@ -634,11 +650,12 @@ _BEIT = _like(
     outputs={"ForImageClassification": _OF_MEAN_PATCH},
     asks={"use_mean_pooling": (True,)},
 )
-_OF_BOTH_TOWERS = ("CLIPModel", "MetaClip2Model", "ModelWithProjection")
+_OF_BOTH_TOWERS = ("CLIPModel", "MetaClip2Model", "OwlViTModel", "Owlv2Model", "WithProjection")
 _CLIP_TEXT = _like(
     _PRE,
     "CLIP text",
-    "clip clip_text_model metaclip_2 metaclip_2_text_model",
+    "clip clip_text_model metaclip_2 metaclip_2_text_model clipseg clipseg_text_model owlvit "
+    "owlvit_text_model owlv2 owlv2_text_model xclip_text_model",
     layers=("encoder.layers.{}.",),
     causal=True,
     tokens="embeddings.token_embedding.weight",
@@ -661,7 +678,8 @@ _CLIP_TEXT = _like(
 _CLIP_VISION = _like(
     _CLIP_TEXT,
     "CLIP vision",
-    "clip clip_vision_model metaclip_2 metaclip_2_vision_model",
+    "clip clip_vision_model metaclip_2 metaclip_2_vision_model clipseg clipseg_vision_model "
+    "altclip_vision_model chinese_clip_vision_model",
     causal=None,
     tokens="",
     places="",
@@ -746,6 +764,21 @@ _like_cohere = partial(
         own_gains="each",
     ),
 )
+_COHERE_2 = _like_cohere(
+    "Cohere 2",
+    "cohere2",
+    window=_WINDOW_BUT_IN_EVERY_4,
+    positions=where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"),
+)
+
+
+def _is_turned_in_cohere(config: Config, layer: int) -> bool:
+    """Return whether a layer of Cohere 2 MoE has rope: one with a window, or without experts."""
+    is_dense = config.of_layer("mlp_layer_types", layer) == "dense"
+    is_forced = is_dense and config.count("prefix_dense_sliding_window_pattern", 1) == 1
+    return is_forced or a_window(config, layer) is not None
+
+
 _OF_OUTPUTS = _normed({"1": "post_attention_layernorm", "2": "post_feedforward_layernorm"})
 _OLMO_2 = _like_llama(
     "OLMo 2", "olmo2", norm="output", qk_norm="rms-all", own=_OF_OUTPUTS, own_gains="each"
@@ -814,7 +847,7 @@ def _groups(key: str) -> Said:
 
 _GRANITE = _like_llama(
     "Granite",
-    "granite",
+    "granite granite4_vision_text",
     biases=_BIASED,
     scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
@@ -846,6 +879,8 @@ _DEEPSEEK_V3 = _like_llama(
     own=_LATENT,
     key_heads=None,
 )
+_OF_INDEXER = tuple(f"indexer.{each}.weight" for each in ("wq_b", "wk", "k_norm", "weights_proj"))
+_OF_INDEXER += ("indexer.k_norm.bias",)
 _YOUTU = _like(_DEEPSEEK_V3, "Youtu", "youtu", top_k=None)
 
 
@@ -893,7 +928,7 @@ _OF_BASES = {
 }
 _HUNYUAN = _like_llama(
     "HunYuan",
-    "hunyuan_v1_dense",
+    "hunyuan_v1_dense hunyuan_vl_text",
     equations=equations.normed_after_rope("gain_"),
     own={"query_layernorm.weight": "gain_Q", "key_layernorm.weight": "gain_K"},
 )
@@ -907,7 +942,7 @@ _QWEN3_MOE = _like_llama(
 )
 _GLM_4_MOE = _like_llama(
     "GLM-4 MoE",
-    "glm4_moe",
+    "glm4_moe glm4v_moe_text",
     biases=_biased("", attention_bias="QKV"),
     **_ROUTED_BY_GROUPS,
     qk_norm=if_so("use_qk_norm", "rms"),
@@ -1124,7 +1159,7 @@ _BIOGPT = _like(
 _ROBERTA = _like(
     _BERT,
     "RoBERTa",
-    "roberta xlm-roberta camembert data2vec-text",
+    "roberta xlm-roberta camembert data2vec-text clap_text_model bridgetower_text_model",
     offset=None,
     pads="pad_token_id",
     outputs=_of_encoder(
@@ -1161,6 +1196,32 @@ _ESM = _like(
     asks={**_BERT.asks, "position_embedding_type": ("rotary",)},
     usual={"emb_layer_norm_before": False, **USUAL_BASE},
 )
+_GLM_4 = _like_llama(
+    "GLM-4",
+    "glm4 glm_ocr_text",
+    biases=_biased("", attention_bias="QKV"),
+    rope_pairing="interleaved",
+    norm="around",
+    rope_dims=a_share(0.5),
+    own=_around("post_self_attn_layernorm", "post_attention_layernorm", "post_mlp_layernorm"),
+)
+_GPT_OSS = _like_llama(
+    "GPT-OSS",
+    "gpt_oss",
+    **_ROUTED,
+    activation="swish-clamped",
+    window=a_window,
+    usual={},
+    asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
+    own={
+        **_linear({"router": "mlp.router"}),
+        "experts.gate_up_proj": "W_13_in_out",
+        "experts.gate_up_proj_bias": "b_13_in_out",
+        "experts.down_proj": "W_2_in_out",
+        "experts.down_proj_bias": "b_2",
+        **_SINKS,
+    },
+)
 FAMILIES = (
     _GPT2,
     _like(
@@ -1182,7 +1243,7 @@ FAMILIES = (
     ),
     _like_llama(
         "Qwen2",
-        "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text",
+        "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text",
         biases="QKV",
         window=a_window,
     ),
@@ -1238,7 +1299,7 @@ FAMILIES = (
     ),
     _like_llama(
         "Apertus",
-        "apertus",
+        "apertus apertus1p5_text",
         activation="relu",
         qk_norm="rms",
         equations=equations.by_xielu,
@@ -1330,21 +1391,17 @@ FAMILIES = (
         rope_pairing="interleaved",
         rope_dims=a_share(0.5),
     ),
-    _like_llama(
-        "GLM-4",
-        "glm4",
-        biases=_biased("", attention_bias="QKV"),
-        rope_pairing="interleaved",
-        norm="around",
-        rope_dims=a_share(0.5),
-        own=_around("post_self_attn_layernorm", "post_attention_layernorm", "post_mlp_layernorm"),
-    ),
+    _GLM_4,
+    _like(_GLM_4, "GLM-4V", "glm4v_text", biases="QKV"),
     _like_llama(
         "ERNIE 4.5",
         "ernie4_5",
         biases=_biased("", use_bias="QKVO123"),
         rope_pairing="interleaved",
         usual={},
+    ),
+    _like_llama(
+        "PaddleOCR-VL", "paddleocr_vl_text", biases=_biased("", use_bias="QKVO123"), usual={}
     ),
     _OPT,
     _BIOGPT,
@@ -1457,6 +1514,42 @@ FAMILIES = (
         ),
         asks={},
     ),
+    _like(
+        _ROBERTA,
+        "Longformer",
+        "longformer",
+        reach=_half_window,
+        ignored=tuple(
+            f"{each}_global.{end}" for each in ("query", "key", "value") for end in LINEAR
+        ),
+        outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS, "LongformerModel": _OF_POOLER},
+        remarks=("no token attends to all others (global attention)",),
+    ),
+    _like(
+        _BERT,
+        "BigBird",
+        "big_bird",
+        longest=_most_of_bigbird,
+        outputs={
+            **_BERT.outputs,
+            "ForSequenceClassification": _of_first_dense(_HIDDEN_ACT),
+            "BigBirdModel": _pooled("{}pooler", activation="tanh"),
+        },
+        remarks=("attention is not sparse, as for few tokens",),
+    ),
+    _like(
+        _BERT,
+        "RoFormer",
+        "roformer",
+        positions="rope",
+        rope_base=10_000,
+        rope_pairing="interleaved",
+        places="",
+        begins=_WITHOUT_PLACES,
+        widens="embeddings_project",
+        outputs=_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT)),
+        asks={**_BERT.asks, "rotary_value": (False,)},
+    ),
     _DEBERTA_V3,
     _like(
         _DEBERTA_V3,
@@ -1513,9 +1606,15 @@ FAMILIES = (
     _CLIP_TEXT,
     _CLIP_VISION,
     _like(
+        _CLIP_VISION,
+        "OWL-ViT vision",
+        "owlvit owlvit_vision_model owlv2 owlv2_vision_model",
+        begins={**_CLIP_VISION.begins, **_at(_NORM, E="pre_layernorm")},
+    ),
+    _like(
         _CLIP_TEXT,
         "SigLIP text",
-        "siglip siglip_text_model",
+        "siglip siglip_text_model siglip2 siglip2_text_model",
         causal=None,
         outputs={"Model": _OF_LAST_TOKEN},
         usual={**_USUAL_OF_SIGLIP, "vocab_size": 32000, "max_position_embeddings": 64},
@@ -1804,7 +1903,7 @@ FAMILIES = (
         eps=a_number("layer_norm_epsilon", 1e-5),
         scale=a_number_or_none("attn_config.softmax_scale"),
         equations=equations.clipped("attn_config.clip_qkv"),
-        longest="max_seq_len",
+        longest=a_count("max_seq_len"),
         tokens="wte.weight",
         ends={"gamma_out": "norm_f.weight"},
         outputs=_GPT_HEADS,
@@ -1867,11 +1966,38 @@ FAMILIES = (
         usual={},
     ),
     _like_cohere("Cohere", "cohere", qk_norm=if_so("use_qk_norm", "layer"), usual={}),
-    _like_cohere(
-        "Cohere 2",
-        "cohere2",
-        window=_WINDOW_BUT_IN_EVERY_4,
-        positions=where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"),
+    _COHERE_2,
+    _like(
+        _COHERE_2,
+        "Cohere 2 MoE",
+        "cohere2_moe",
+        **_ROUTED,
+        router=lambda config, layer: config.one_of("expert_selection_fn", ("softmax", "sigmoid")),
+        router_norm=if_so("norm_topk_prob", True, False, default=True),
+        normalization=if_given("rms_norm_eps", "rms", "layer"),
+        eps=if_given("rms_norm_eps", a_number("rms_norm_eps", 0), a_number("layer_norm_eps")),
+        positions=where(_is_turned_in_cohere, "rope", "none"),
+        own=_EXPERTS,
+        asks={"shared_expert_combination_strategy": ("sum",)},
+    ),
+    _like_llama(
+        "Laguna",
+        "laguna",
+        heads=lambda config, layer: config.of_layer("num_attention_heads_per_layer", layer),
+        **_ROUTED,
+        router="sigmoid",
+        router_scale=a_number("moe_routed_scaling_factor", 1.0),
+        qk_norm="rms",
+        window=a_window,
+        rope_dims=a_share(),
+        equations=equations.gated("log(1 + exp({0}))", (True, "per-head")),
+        own={
+            "self_attn.g_proj.weight": "W_gate",
+            "experts.e_score_correction_bias": "b_choice",
+            **_CHOSEN,
+        },
+        usual={},
+        asks={"moe_router_logit_softcapping": (0,)},
     ),
     _like(
         _DEEPSEEK_V3,
@@ -1882,6 +2008,14 @@ FAMILIES = (
         router=None,
     ),
     _DEEPSEEK_V3,
+    _like(
+        _DEEPSEEK_V3,
+        "DeepSeek-V3.2",
+        "deepseek_v32 glm_moe_dsa",
+        longest=a_count("index_topk"),
+        ignored=_OF_INDEXER,
+        remarks=("an indexer chooses keys: all of them up to index_topk tokens, the most here",),
+    ),
     _YOUTU,
     _like(
         _YOUTU,
@@ -1950,7 +2084,7 @@ FAMILIES = (
         qk_norm="rms",
         window=a_window,
         positions=where(a_window, "rope", "none"),
-        equations=equations.gated,
+        equations=equations.gated(),
         factor=if_so("mup_enabled", root_of_width("hidden_size")),
         own={
             "self_attn.gate_proj.weight": "W_gate",
@@ -2038,21 +2172,21 @@ FAMILIES = (
         own=_EXPERTS,
         own_gains="each",
     ),
-    _like_llama(
-        "GPT-OSS",
-        "gpt_oss",
-        **_ROUTED,
-        activation="swish-clamped",
-        window=a_window,
-        usual={},
-        asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
+    _GPT_OSS,
+    _like(
+        _GPT_OSS,
+        "OpenAI privacy filter",
+        "openai_privacy_filter",
+        block="encoder",
+        causal=None,
+        window=None,
+        reach=a_count("sliding_window"),
+        rope_pairing="interleaved",
         own={
-            **_linear({"router": "mlp.router"}),
-            "experts.gate_up_proj": "W_13_in_out",
-            "experts.gate_up_proj_bias": "b_13_in_out",
-            "experts.down_proj": "W_2_in_out",
-            "experts.down_proj_bias": "b_2",
-            **_SINKS,
+            **_GPT_OSS.own,
+            "experts.gate_up_proj": "W_13",
+            "experts.gate_up_proj_bias": "b_13",
+            "experts.down_proj": "W_2",
         },
     ),
     _like_llama(

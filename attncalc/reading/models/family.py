@@ -114,7 +114,7 @@ class Family:
     ends: the tensors after the layers, by field, as in begins.
     outputs: its possible heads, by the end of the architecture's name.
     places: the field of `begins` with a row for each position; the first ones are used.
-    longest: the key of the largest number of tokens, if transformers reads no more of them.
+    longest: the largest number of tokens, if transformers reads no more, or others otherwise.
     offset: the number of rows of positions before that of the first token; None for those up to
         the id of padding.
     factor: the factor of embeddings.
@@ -162,7 +162,7 @@ class Family:
     ends: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, Head] = field(default_factory=dict)
     places: str = ""
-    longest: str = ""
+    longest: Any = None
     offset: int | None = 0
     factor: Any = None
     gain_above: int = 0

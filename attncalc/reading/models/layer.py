@@ -93,7 +93,7 @@ def layer_fields(
             parts = (
                 _parts(found[field][0], array, heads, tell)
                 if len(FUSED[field]) == 3
-                else np.split(array, 2, axis=max(array.ndim - 2, 0))
+                else np.split(array, 2, axis=-1 if field[0] == "b" else array.ndim - 2)
             )
             fields |= dict(zip(FUSED[field], parts, strict=False))
         elif field in OF_EXPERTS:

@@ -150,8 +150,8 @@ class Model:
                 "its own in this model: leave it out"
             )
         self.tokens = len(ids)
-        if self.family.longest:
-            self._check_tokens(len(ids), self.config.count(self.family.longest), place)
+        if (most := self.family.of("longest", self.config)) is not None:
+            self._check_tokens(len(ids), most, place)
         X = self._embedded(ids, place)
         if (factor := self.family.of("factor", self.config)) is not None:
             X = X * np.array(factor(ids) if callable(factor) else factor, X.dtype)
@@ -397,9 +397,7 @@ class Model:
             settings.pop("rope_base", None)
         return found
 
-    def _read(
-        self, names: list[str], settings: Fields, faults: list[str], number: int
-    ) -> Fields:
+    def _read(self, names: list[str], settings: Fields, faults: list[str], number: int) -> Fields:
         """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
         key_heads, fused = (
             self.family.of(name, self.config, number) for name in ("key_heads", "fused")
@@ -592,8 +590,10 @@ class Model:
         """The largest number of tokens for which it has positions; None for any number."""
         name = self.root + self.family.begins.get(self.family.places, "")
         if not self.family.places or name not in self.weights:
-            if self.family.longest or self.family.sinusoids:
-                return int(self.config.count(self.family.longest or "max_position_embeddings"))
+            if self.family.sinusoids:
+                return int(self.config.count("max_position_embeddings"))
+            if (own := self.family.of("longest", self.config)) is not None:
+                return int(own)
             most = longest(self.config)
             return None if most is None or self.tokens > most else most
         return int(self.weights.shape(name)[0]) - self._offset
@@ -787,7 +787,9 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
         places = ((name, f".{name}".find(f".{first}")) for name in weights)
         roots = [*dict.fromkeys(name[:at] for name, at in places if at >= 0)]
         if len(roots) > 1 and family.tower:
-            roots = [root for root in roots if family.tower in root]
+            own = [root for root in roots if family.tower in root]
+            tables = family.tokens.split()
+            roots = own or [r for r in roots if any(r + each in weights for each in tables)]
         if len(roots) > 1:
             said = " and ".join(quoted(root + first) for root in roots)
             raise InputError(

@@ -35,7 +35,8 @@ def a_share(default: float = 1) -> Said:
     """Return a reader of the number of columns of a head that rope rotates; None for all."""
 
     def says(config: Config, layer: int) -> int | None:
-        key = next((key for key in _SHARES if config.get(key, None) is not None), _SHARES[0])
+        keys = (f"rope_parameters.{_kind(config, layer)}.partial_rotary_factor", *_SHARES)
+        key = next((key for key in keys if config.get(key, None) is not None), _SHARES[0])
         if (share := config.number(key, default)) == 1:
             return None
         width = config.count_or_none("head_dim") or (
