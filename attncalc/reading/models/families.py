@@ -414,8 +414,7 @@ def _most_of_bigbird(config: Config, layer: int) -> int | None:
     """Return the number of tokens up to which BigBird attends to all of them."""
     if config.get("attention_type", "block_sparse") == "original_full":
         return None
-    blocks = 5 + 2 * config.count("num_random_blocks")
-    return blocks * int(config.count("block_size"))
+    return int((5 + 2 * config.count("num_random_blocks")) * config.count("block_size"))
 
 
 def _is_both_ways(config: Config, layer: int) -> bool:

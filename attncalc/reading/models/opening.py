@@ -295,10 +295,7 @@ class Model:
         """
         self.check_number(number)
         start = self.place(number)
-        names, shared = self._names(number), self.family.of("sharing", self.config, number)
-        if shared is not None:
-            names = [name for name in names if not self._is_of_keys(name)]
-            names += filter(self._is_of_keys, self._names(shared))
+        names = self._names(number)
         faults = [
             f"{quoted(name)} is in this layer, and nothing here reads it"
             for name in names
@@ -325,13 +322,7 @@ class Model:
         if "W_UKV" in fields:
             fields = latent_fields(fields, int(settings["heads"]), int(settings["rope_dims"]))
             self._notes.append("the first columns of W_K are those of rope: they take K_R as it is")
-        if "W_V" not in fields and self.config.is_so("attention_k_eq_v", False):
-            fields["W_V"] = fields["W_K"]
-            self._notes.append("W_V is W_K in layers without windows")
         fields |= self._of_layer(number)
-        if shared is not None:
-            fields["gain_kv"] = self._tensor(f"{self.place(shared)}input_layernorm.weight")
-            settings["shares"] = shared
         width = self._check_places(parts.get("self", fields), settings)
         settings |= self._turned_by(number, settings, width)
         dropped = () if "W_router" in fields else _OF_ROUTERS
@@ -341,11 +332,18 @@ class Model:
         return {**_with_more({**settings, "weights_layout": OUT_IN, **owned}), **inner}
 
     def _names(self, number: int) -> list[str]:
-        """Return the names of the tensors of a layer; those of experts as one."""
-        start = self.place(number)
+        """Return the names of the tensors of a layer, with keys of another if it shares them.
+
+        Those of experts are one.
+        """
+        start, shared = self.place(number), self.family.of("sharing", self.config, number)
         names = [name for name in self.weights if name.startswith(start)]
         names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
-        return [name for name in names if not name.endswith(self.family.ignored)]
+        names = [name for name in names if not name.endswith(self.family.ignored)]
+        if shared is not None:
+            names = [name for name in names if not self._is_of_keys(name)]
+            names += filter(self._is_of_keys, self._names(shared))
+        return names
 
     def _is_of_keys(self, name: str) -> bool:
         """Return whether a tensor makes keys or values."""
@@ -353,13 +351,17 @@ class Model:
         return meaning is not None and meaning.field.partition("_")[2] in ("K", "V")
 
     def _of_layer(self, number: int) -> Fields:
-        """Return the parts of a layer of the tensors that have a part for each layer."""
+        """Return what a layer reads of other places: its parts of some tensors, and shared keys."""
+        parts: Fields = {}
+        if (shared := self.family.of("sharing", self.config, number)) is not None:
+            start = self.place(shared)
+            parts |= {"shares": shared, "gain_kv": self._tensor(f"{start}input_layernorm.weight")}
         places = {n: self._stored(self.root + own) for n, own in self.family.of_layers.items()}
         if not any(places.values()):
-            return {}
+            return parts
         if not self._ids:
             raise InputError(f"{self.folder}: its layers read token ids, and here are none")
-        parts: Fields = {"X_begin": self._embedded_tokens}
+        parts["X_begin"] = self._embedded_tokens
         for name, place in places.items():
             is_table = name.startswith("E")
             whole = self.weights.rows(place, self._ids).T if is_table else self._tensor(place)
@@ -405,7 +407,11 @@ class Model:
         heads = Heads(settings["heads"], key_heads, *fused)
         found = named(names, faults.append, self.family.own)
         layout = self.family.weights_layout
-        return layer_fields(_Read(self), found, heads, faults.append, layout)
+        fields = layer_fields(_Read(self), found, heads, faults.append, layout)
+        if "W_V" not in fields and self.config.is_so("attention_k_eq_v", False):
+            fields["W_V"] = fields["W_K"]
+            self._notes.append("W_V is W_K in layers without windows")
+        return fields
 
     def _is_read(self, name: str) -> bool:
         """Return whether a tensor of a layer has a meaning here, or needs none."""
