@@ -278,8 +278,8 @@ def biased_by_gates(config: Config, layer: int) -> list[str]:
     token = f"{read}[i,h * {width // heads} + c]"
 
     def gate(first: int) -> str:
-        row = f"sum({token} * W_gate[e + {first},c] for c in {width // heads})"
-        return f"sigmoid(sum({row} + b_gate[e + {first}] for e in 4))"
+        row = f"sum({token} * W_gru[e + {first},c] for c in {width // heads})"
+        return f"sigmoid(sum({row} + b_gru[e + {first}] for e in 4))"
 
     log = f"log(abs(i - j) / {near}) / log({most / near!r}) * {half - near}"
     far = f"{near} + sum(1 for k in {half - near - 1} if k + 1 <= {log})"

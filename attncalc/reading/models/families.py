@@ -1166,6 +1166,7 @@ _ROBERTA = _like(
         _of_first_dense("tanh"),
         **dict.fromkeys(
             (
+                "ClapTextModel",
                 "RobertaModel",
                 "CamembertModel",
                 "Data2VecTextModel",
@@ -1830,7 +1831,7 @@ FAMILIES = (
                 **_WAV2VEC.own,
                 "rel_attn_embed.weight": "distances",
                 "gru_rel_pos_const": "gamma_gate",
-                **_linear({"gate": "gru_rel_pos_linear"}),
+                **_linear({"gru": "gru_rel_pos_linear"}),
             },
             shared={"distances": "attention.rel_attn_embed.weight"},
         )
