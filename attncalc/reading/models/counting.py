@@ -571,13 +571,8 @@ class _Counting:
         elif "gain_pool" in tensors and "W_pool" not in tensors:
             self._vectors("gain_pool", "bias_pool")
         if "W_pre" in tensors:
-            is_pooled = head.gives == POOLED
-            keys = ["projection_dim", "projection_size"] if is_pooled else []
-            if is_pooled and "pooler" in tensors["W_pre"]:
-                keys = ["pooler_output_size"]
-            name, wide = ("pool" if is_pooled else "pre"), self._size(*keys, default=d)
-            is_narrow = head.gives == MASKED
-            wide = self._size("output_embedding_size", default=self.e) if is_narrow else wide
+            wide = self._hidden(head, tensors["W_pre"], d)
+            name = "pool" if head.gives == POOLED else "pre"
             self._project(name, d, wide, rows, bias="b_pre" in tensors)
             self._vectors(*(n for n in ("gamma_pre", "beta_pre") if n in tensors), width=wide)
             d = wide
@@ -593,6 +588,15 @@ class _Counting:
             both = not is_tied and " " in head.tensors["b_out"]  # that of BERT is kept twice
             self._add("parameters", "b_out", *[2] * both, outs)
         self._step("out", (rows, d, outs), (rows, outs))
+
+    def _hidden(self, head: Head, name: str, d: int) -> int:
+        """Return the width of the hidden layer of a head, whose weights have this name."""
+        if head.gives == MASKED:
+            return self._size("output_embedding_size", default=self.e)
+        if head.gives != POOLED:
+            return d
+        projected = "projection_dim", "projection_size"
+        return self._size(*(("pooler_output_size",) if "pooler" in name else projected), default=d)
 
     def _pooling(self) -> None:
         """Add the attention of a learned query of SigLIP, and the feed-forward part after it."""
