@@ -236,6 +236,10 @@ CASES = [
     ("JinaEmbeddingsV3ForMaskedLM", _BERT), ("M2M100ForConditionalGeneration", _SIDES),
     ("UMT5ForConditionalGeneration", _T5), ("IJepaForImageClassification", _VIT),
     ("ViTMSNModel", _VIT), ("HubertForCTC", _AUDIO), ("UniSpeechForCTC", _AUDIO),
+    ("ASTForAudioClassification", {
+        **_BERT, "num_mel_bins": 8, "max_length": 14, "patch_size": 4, "frequency_stride": 2,
+        "time_stride": 3,
+    }),
     ("EsmModel", {**_BERT, "position_embedding_type": "rotary", "pad_token_id": 0}),
     ("EsmForMaskedLM", {**_BERT, "pad_token_id": 0, "emb_layer_norm_before": True}),
     ("RemBertForMaskedLM", {**_BERT, "input_embedding_size": 12, "output_embedding_size": 10}),
@@ -305,6 +309,8 @@ def test_parameters_equal_numel(name, sizes, tmp_path):
 def inputs_of(name, config):
     """Return what a model reads: seven tokens, or an image of four patches."""
     ids = torch.ones(1, TOKENS, dtype=torch.long)
+    if config.model_type == "audio-spectrogram-transformer":
+        return {"input_values": torch.zeros(1, config.max_length, config.num_mel_bins)}
     if hasattr(config, "patch_size"):
         return {"pixel_values": torch.zeros(1, 3, 8, 8)}
     if config.model_type in ("wav2vec2", "hubert", "unispeech", "wavlm"):

@@ -1299,6 +1299,29 @@ def test_encoders_of_audio_are_those_of_the_package(name: str, tmp_path: Path) -
         open_model(tmp_path, spectrogram=frames[:, 1:])
 
 
+@pytest.mark.parametrize("kind", ["ASTModel", "ASTForAudioClassification"])
+def test_overlapping_patches_of_a_spectrogram_are_those_of_the_package(
+    kind: str, tmp_path: Path
+) -> None:
+    said = {"num_mel_bins": 8, "max_length": 14, "patch_size": 4, "frequency_stride": 2}
+    config = transformers.ASTConfig(**OF_IMAGES, **said, time_stride=3, num_labels=3)
+    config._attn_implementation = "eager"
+    model = spread_out(getattr(transformers, kind)(config))
+    model.save_pretrained(tmp_path)
+    read = torch.randn(1, 14, 8, generator=torch.manual_seed(2))
+    with torch.no_grad():
+        out = model(read, output_hidden_states=True, output_attentions=True)
+    given = {"spectrogram": read[0].T.numpy()}
+    assert_layers(tmp_path, given, out)
+    solution = solve(open_model(tmp_path, **given))
+    if "logits" in out:
+        near(solution["logits"], out.logits.unsqueeze(0))
+    else:
+        near(solution["Y"], out.last_hidden_state)
+    with pytest.raises(InputError, match="this model reads 8 × 14: bands and frames"):
+        open_model(tmp_path, spectrogram=read[0].numpy())
+
+
 def test_padded_frames_are_those_of_the_package(tmp_path: Path) -> None:
     """They are 0 before the convolution of positions, and no frame attends to them."""
     model = made("wav2vec2, pre-norm", tmp_path)

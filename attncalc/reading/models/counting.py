@@ -228,11 +228,19 @@ class _Counting:
         """Add a tensor that precedes the layers of a side."""
         if name == "E":
             patch = self._size("patch_size")
-            count = (self._size("image_size") // patch) ** 2
+            if family.convolutions:
+                sides, steps = ("num_mel_bins", "max_length"), ("frequency_stride", "time_stride")
+            else:
+                sides, steps = ("image_size",) * 2, ("patch_size",) * 2
+            down, across = (
+                (self._size(side) - patch) // self._size(step) + 1
+                for side, step in zip(sides, steps, strict=True)
+            )
+            count = down * across
             self.n = count + ("class_token" in family.begins) + self._more(family)
             if self.load.tokens not in (None, self.n):
                 raise InputError(f"--tokens {self.load.tokens}: this model has {self.n} of them")
-            channels = self._size("num_channels", default=3)
+            channels = 1 if family.convolutions else self._size("num_channels", default=3)
             self._project("E", channels * patch**2, self.d, count, bias="b_E" in family.begins)
         elif name == "P" and family.sinusoids != FAIRSEQ:
             source = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
@@ -411,7 +419,8 @@ class _Counting:
         if family.widens and family.convolutions:
             self._features()
             return
-        for number, (name, stride) in enumerate(family.convolutions):
+        convolutions = () if "E" in family.begins else family.convolutions
+        for number, (name, stride) in enumerate(convolutions):
             ins, rows = self.d if number else self._size("num_mel_bins"), self.n * (3 - stride)
             self._project(name.rpartition(".")[2], 3 * ins, self.d, rows, bias=True)
 

@@ -256,14 +256,21 @@ def biased_in_plane(config: Config, layer: int) -> list[str] | None:
     return [f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) + {bias}  # with biases of distances"]
 
 
-def mean_of_patches(config: Config, layer: int) -> list[str]:
-    """Return what the head of BEiT reads: the mean of the patches, normalized."""
-    *moments, normed = _normed("Y_patches", "z", "pool", float(config.number("layer_norm_eps")))
-    return [
-        "Y_patches[z in 1,a in d] = sum(Y[i,a] for i in n if i > 0) / (n - 1)  # mean of patches",
-        *moments,
-        f"Y_mean{normed.removeprefix('N_pool')}  # normalized",
-    ]
+def normed_mean(which: str, count: str) -> Said:
+    """Return a reader of what the head of BEiT or AST reads: the mean of some tokens, normalized.
+
+    which, count: a condition for the place i of a token, and the number of these tokens.
+    """
+
+    def says(config: Config, layer: int) -> list[str]:
+        *moments, normed = _normed("Y_some", "z", "pool", float(config.number("layer_norm_eps")))
+        return [
+            f"Y_some[z in 1,a in d] = sum(Y[i,a] for i in n if {which}) / ({count})  # mean",
+            *moments,
+            f"Y_mean{normed.removeprefix('N_pool')}  # normalized",
+        ]
+
+    return says
 
 
 def biased_by_gates(config: Config, layer: int) -> list[str]:

@@ -630,7 +630,7 @@ _OF_MEAN_PATCH = Head(
     {**_at(out="classifier"), **_at(("gain", "bias"), pool="{}pooler.layernorm")},
     CLASSES,
     "mean",
-    {"equations": equations.mean_of_patches},
+    {"equations": equations.normed_mean("i > 0", "n - 1")},
 )
 _BEIT = _like(
     _VIT,
@@ -1665,6 +1665,24 @@ FAMILIES = (
         "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
         outputs={**_OF_ONE_IMAGE, "DeiTModel": _OF_POOLER},
+    ),
+    _like(
+        _VIT,
+        "AST",
+        "audio-spectrogram-transformer",
+        begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
+        convolutions=(("embeddings.patch_embeddings.projection", 1),),
+        outputs={
+            "ForAudioClassification": Head(
+                {
+                    **_at(out="classifier.dense"),
+                    **_at(("gain", "bias"), pool="classifier.layernorm"),
+                },
+                CLASSES,
+                "mean",
+                {"equations": equations.normed_mean("i < 2", "2")},
+            )
+        },
     ),
     _like(
         _BERT,

@@ -15,7 +15,6 @@ from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.equations.operations.angles import Sinusoids
-from attncalc.equations.operations.assembling import Patches
 from attncalc.equations.operations.products import Project
 from attncalc.problem.fields import KNOWN
 from attncalc.problem.image import PatchGrid
@@ -207,17 +206,25 @@ class Model:
         size, patch = (self.config.sides(key) for key in ("image_size", "patch_size"))
         wanted = (self.config.count("num_channels"), *size)
         _check_shape(image, wanted, place, "channels, rows and columns")
-        begun = self._beginnings(0, place)
+        return self._begin_patches(image, patch, patch)
+
+    def _begin_patches(
+        self, image: Matrix, patch: tuple[int, int], steps: tuple[int, int]
+    ) -> Fields:
+        """Return an image to cut into patches with these steps between them, and their weights."""
+        begun = self._beginnings(0, self.config.place)
         E = begun["E"].array
         begun["E"] = Owned(E.reshape(len(E), -1))
         flat = {"class_token", "P", "more_tokens"} & {*begun}
         begun |= {name: Owned(_flat(begun[name].array)) for name in flat}
         if "more_tokens" in begun:
-            return self._with_more_tokens(image, patch, begun)
-        cut = {"block": "vit", "image": image, "channels": wanted[0], "patch": list(patch)}
+            return self._with_more_tokens(image, patch, steps, begun)
+        cut = {"block": "vit", "image": image, "channels": len(image), "patch": list(patch)}
         return {**cut, "weights_layout": OUT_IN, **begun}
 
-    def _with_more_tokens(self, image: Matrix, patch: tuple[int, int], begun: Fields) -> Fields:
+    def _with_more_tokens(
+        self, image: Matrix, patch: tuple[int, int], steps: tuple[int, int], begun: Fields
+    ) -> Fields:
         """Return the projected patches, after the class token and further learned tokens.
 
         Positions are for all of them (DeiT), or not for the further ones (registers).
@@ -225,14 +232,16 @@ class Model:
         E, b, first, more = (
             begun.pop(name).array for name in ("E", "b_E", "class_token", "more_tokens")
         )
-        patches = Project().apply(Patches(patch).apply(image), E.T, b.reshape(1, -1))
-        X = np.concatenate([first, more, patches])
+        views = np.lib.stride_tricks.sliding_window_view(image, patch, axis=(1, 2))
+        views = views[:, :: steps[0], :: steps[1]]
+        _, down, across, *_ = views.shape
+        rows = views.transpose(1, 2, 0, 3, 4).reshape(down * across, -1)
+        X = np.concatenate([first, more, Project().apply(rows, E.T, b.reshape(1, -1))])
         if "P" in begun and len(begun["P"].array) == len(X) - len(more):
             begun["P"] = Owned(np.insert(begun["P"].array, [1] * len(more), 0, axis=0))
         self._notes.append(
             f"X is the class token, {len(more)} more learned and the projected patches of the image"
         )
-        down, across = (side // each for side, each in zip(image.shape[1:], patch, strict=True))
         cut = PatchGrid(len(image), down, across)
         others = [f"extra {number}" for number in range(1, len(more) + 1)]
         return {"X": Owned(X), "labels": ["class", *others, *cut.labels], **begun}
@@ -248,6 +257,12 @@ class Model:
         frames = _alone(frames, 2)
         if self.family.widens:
             return self._begin_features(frames, place, padded)
+        if "E" in self.family.begins:
+            wanted = self.config.count("num_mel_bins"), self.config.count("max_length")
+            _check_shape(frames, wanted, place, "bands and frames")
+            keys = "frequency_stride", "time_stride"
+            steps = self.config.count(keys[0]), self.config.count(keys[1])
+            return self._begin_patches(frames[None], self.config.sides("patch_size"), steps)
         begun = self._beginnings(0, place)
         slower = math.prod(step for _, step in self.family.convolutions)
         wanted = (self.config.count("num_mel_bins"), slower * len(begun["P"].array))
