@@ -77,6 +77,7 @@ _GEMMA_4 = {
     **_ROTARY, "head_dim": 4, "global_head_dim": 6, "num_hidden_layers": 4, "sliding_window": 9,
     "layer_types": ["sliding_attention", "full_attention"] * 2, "hidden_size_per_layer_input": 0,
 }  # fmt: skip
+_XLNET = {"vocab_size": 31, "d_model": 16, "n_layer": 2, "n_head": 4, "d_inner": 24}
 _INDEXER = {"index_n_heads": 2, "index_head_dim": 4, "index_topk": 8}
 _COHERE = {
     **_ROTARY, "num_experts": 4, "num_experts_per_tok": 2, "head_dim": 4, "eos_token_id": 1,
@@ -240,6 +241,14 @@ CASES = [
         **_BERT, "num_mel_bins": 8, "max_length": 14, "patch_size": 4, "frequency_stride": 2,
         "time_stride": 3,
     }),
+    ("DbrxForCausalLM", {
+        "vocab_size": 31, "d_model": 16, "n_heads": 4, "n_layers": 2,
+        "attn_config": {"kv_n_heads": 2, "rope_theta": 1e4, "clip_qkv": 8.0}, "ffn_config": {
+            "hidden_size": 16, "ffn_hidden_size": 7, "moe_num_experts": 4, "moe_top_k": 2,
+        },
+    }),
+    ("XLNetModel", _XLNET), ("XLNetLMHeadModel", _XLNET),
+    ("XLNetForSequenceClassification", _XLNET),
     ("EsmModel", {**_BERT, "position_embedding_type": "rotary", "pad_token_id": 0}),
     ("EsmForMaskedLM", {**_BERT, "pad_token_id": 0, "emb_layer_norm_before": True}),
     ("RemBertForMaskedLM", {**_BERT, "input_embedding_size": 12, "output_embedding_size": 10}),

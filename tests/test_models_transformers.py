@@ -125,6 +125,15 @@ LLAMA4 = GROUPED | {
     "bos_token_id": 1,
     "eos_token_id": 2,
 }
+DBRX = {
+    "vocab_size": 50,
+    "d_model": 16,
+    "n_heads": 4,
+    "n_layers": 3,
+    "max_seq_len": 64,
+    "attn_config": {"kv_n_heads": 2, "rope_theta": 1e4, "clip_qkv": 8.0},
+    "ffn_config": {"hidden_size": 16, "ffn_hidden_size": 7, "moe_num_experts": 4, "moe_top_k": 2},
+}
 OF_AXES = GROUPED | {
     "hidden_size": 32,
     "rope_parameters": {
@@ -1363,6 +1372,7 @@ DEBERTA = SMALL | {
     "type_vocab_size": 0,
 }
 LOG_BUCKETS = {"position_buckets": 4, "max_relative_positions": 16, "norm_rel_ebd": "layer_norm"}
+XLNET = {"vocab_size": 50, "d_model": 16, "n_layer": 3, "n_head": 4, "d_inner": 24}
 PROTEINS = SMALL | {
     "pad_token_id": 1,
     "mask_token_id": 8,
@@ -1427,6 +1437,21 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
         "DebertaForTokenClassification",
         DEBERTA
         | {"relative_attention": False, "pos_att_type": None, "position_biased_input": True},
+    ),
+    "DBRX": ("DbrxConfig", "DbrxForCausalLM", DBRX),
+    "DBRX, clipped, with one key head": (
+        "DbrxConfig",
+        "DbrxForCausalLM",
+        DBRX
+        | {"attn_config": {"kv_n_heads": 1, "clip_qkv": 0.5, "rope_theta": 1e4}}
+        | {"ffn_config": DBRX["ffn_config"] | {"moe_normalize_expert_weights": None}},
+    ),
+    "XLNet": ("XLNetConfig", "XLNetModel", XLNET),
+    "XLNet of masked words": ("XLNetConfig", "XLNetLMHeadModel", XLNET | {"ff_activation": "relu"}),
+    "XLNet of classes": (
+        "XLNetConfig",
+        "XLNetForSequenceClassification",
+        XLNET | {"num_labels": 3},
     ),
     "ESM": ("EsmConfig", "EsmModel", PROTEINS | {"token_dropout": False}),
     "ESM of masked words, dropping masks": (

@@ -37,7 +37,7 @@ _OF_ONE_HEAD = ("gain_Q", "gain_K", "lambda_q1", "lambda_q2", "lambda_k1", "lamb
 """What equations read that is as wide as a head."""
 _SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
 """The width of a shared expert."""
-_INNER = ("intermediate_size_mlp", "intermediate_size", "d_ff", "n_inner", "ffn_dim",
+_INNER = ("intermediate_size_mlp", "intermediate_size", "d_ff", "n_inner", "d_inner", "ffn_dim",
           "ffn_hidden_size", "hidden_dim")  # fmt: skip
 _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
@@ -203,6 +203,8 @@ class _Counting:
             self._add("parameters", "E_ple", rows, width * layers)
             self._project("begin", self.d, width * layers)
             self._vectors("gain_begin", width=width)
+        if kind == "xlnet":
+            self._vectors("masked_token")
         if kind == "esm":
             self._vectors("contacts", width=layers * heads + 1)
         if kind == "roformer":
@@ -354,6 +356,12 @@ class _Counting:
             self._project("gate", self.d, count * (1 if is_of_head else width), step="C_gated")
         if "W_gru" in own:
             self._project("gru", width, 8, self.n * count, bias=True)
+        if "W_rel" in own:
+            self._add("parameters", "W_rel", self.d, count * width)
+            self._add("parameters", "biases of queries, and of segments", 5, count * width)
+            rows = 2 * self.n
+            self._step("K_rel", (rows, self.d, count * width), (rows, count * width))
+            self._step("Q · K_rel", (count, self.n, rows, width), (count, self.n, rows))
         self._more_of_layer(family)
 
     def _more_of_layer(self, family: Family) -> None:
@@ -454,9 +462,19 @@ class _Counting:
 
     def _experts(self, family: Family, biases: str, *, is_gated: bool) -> None:
         """Add a router, experts and a shared expert."""
-        inner = self._size("moe_intermediate_size", "intermediate_size")
-        keys = "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"
-        experts = self._size(*keys), self._size("num_experts_per_tok", "moe_k", "moe_topk")
+        own = "ffn_config.ffn_hidden_size"
+        inner = self._size("moe_intermediate_size", "intermediate_size", own)
+        keys = (
+            "ffn_config.moe_num_experts",
+            "n_routed_experts",
+            "num_local_experts",
+            "num_experts",
+            "moe_num_experts",
+        )
+        experts = (
+            self._size(*keys),
+            self._size("num_experts_per_tok", "moe_k", "moe_topk", "ffn_config.moe_top_k"),
+        )
         fields = family.own.values()
         self._project("router", self.d, experts[0], bias="b_router" in fields)
         kept = "moe_k", "route_scale", "moe_routed_scaling_factor"

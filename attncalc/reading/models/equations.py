@@ -32,22 +32,32 @@ def _normed(read: str, row: str, name: str, eps: float) -> list[str]:
     ]
 
 
-def clipped(key: str, *normed: str) -> Said:
+def _made(x: str, read: str, config: Config, *, has_heads: bool) -> str:
+    """Return the projection of an input as queries, keys or values, of one head or of several."""
+    own, row = ("h,", "h,0,") if has_heads else ("", "")
+    bias = f" + b_{x}[{row}c]" * config.is_so("attention_bias", False)
+    return f"sum({read}[i,a] * W_{x}[{own}a,c] for a in d){bias}"
+
+
+def clipped(key: str, *normed: str, key_heads: str = "num_key_value_heads") -> Said:
     """Return a reader of the equations of clipped queries, keys and values, if a key says so.
 
     normed: those that are normalized before, by the mean square over all heads.
+    key_heads: the key of the number of heads of keys.
     """
 
     def says(config: Config, layer: int) -> list[str]:
         most = float(a_number_or_none(key)(config, layer))
-        plain = "sum(N_1[i,a] * W_{0}[h,a,c] for a in d)"
-        plain += " + b_{0}[h,0,c]" * config.is_so("attention_bias", False)
-        after = "gamma_{0}[h,0,c] * {0}[h,i,c] / sqrt(ms_{0}[h,i,0] + {1})"
-        lines = []
+        eps, lines = float(config.number("rms_norm_eps", 0)), []
         for x, title in (("Q", "queries"), ("K", "keys"), ("V", "values")):
-            step, right = (f"{x}_norm", after) if x in normed else (x, plain)
-            right = right.format(x, float(config.number("rms_norm_eps", 0)))
-            lines.append(f"{step}[h,i,c] = min(max({right}, -{most}), {most})  # {title}, clipped")
+            has_heads = x == "Q" or config.count_or_none(key_heads) != 1
+            step, right = x, _made(x, "N_1", config, has_heads=has_heads)
+            h = "h," * has_heads
+            if x in normed:
+                step = f"{x}_norm"
+                row = "h,0,c" if has_heads else "c"
+                right = f"gamma_{x}[{row}] * {x}[{h}i,c] / sqrt(ms_{x}[{h}i,0] + {eps})"
+            lines.append(f"{step}[{h}i,c] = min(max({right}, -{most}), {most})  # {title}, clipped")
         return lines
 
     return if_given(key, says)
@@ -310,19 +320,17 @@ def with_embedding_of_layer(config: Config, layer: int) -> list[str]:
     models also embed each token for each layer.
     """
     eps, lines, read, more = config.number("rms_norm_eps"), [], "N_1", ""
-    h = "h," * (keys_of_gemma_4(config, layer) > 1)
-    plain = f"sum({{1}}[i,a] * W_{{0}}[{h}a,c] for a in d)"
-    if config.is_so("attention_bias", False):
-        plain += f" + b_{{0}}[{'h,0,' * bool(h)}c]"
+    has_heads = keys_of_gemma_4(config, layer) > 1
+    h = "h," * has_heads
     if sharing_layer(config, layer) is not None:
         read, one = "N_kv", _OF_LENGTH_1.format("X_kv", "i", "a", "d", eps)
         lines += [
             f"N_kv[i,a] = gain_kv[a] * {one}  # input of an earlier layer, normalized",
-            f"K[{h}i,c] = {plain.format('K', read)}  # keys",
+            f"K[{h}i,c] = {_made('K', read, config, has_heads=has_heads)}  # keys",
         ]
     one = _OF_LENGTH_1.format("V_all", f"{h}i", "c", "columns(V_all)", eps)
     lines += [
-        f"V_all[{h}i,c] = {plain.format('V', read)}  # values",
+        f"V_all[{h}i,c] = {_made('V', read, config, has_heads=has_heads)}  # values",
         f"V[{h}i,c] = {one}  # values, normalized",
     ]
     if config.is_so("enable_moe_block", False):
@@ -390,6 +398,22 @@ def sharing_layer(config: Config, layer: int) -> int | None:
     if layer < first:
         return None
     return max((n for n in range(first) if kinds[n] == kinds[layer]), default=None)
+
+
+def with_relative_keys(config: Config, layer: int) -> list[str]:
+    """Return the scores of XLNet, which add products with projected sinusoids of distances.
+
+    Dai et al., *Transformer-XL* (2019). Each product has its own bias of queries.
+    """
+    heads, d = config.count("n_head"), config.count("d_model")
+    angle = f"(n - p) / 10000 ** (2 * (a % {d // 2}) / {d})"
+    return [
+        f"P_rel[p in 2 * n,a in d] = sin({angle}) if a < {d // 2} else cos({angle})  # distances",
+        f"K_rel[h in {heads},p in 2 * n,c in d_k] = sum(P_rel[p,a] * W_rel[a,h,c] for a in d)"
+        "  # keys of distances",
+        "S_scaled[h,i,j] = sum((Q[h,i,c] + bias_near[h,c]) * K[h,j,c] + (Q[h,i,c] + bias_far[h,c])"
+        " * K_rel[h,n + j - i,c] for c in d_k) / sqrt(d_k)  # with distances",
+    ]
 
 
 class Distances(NamedTuple):

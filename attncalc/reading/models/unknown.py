@@ -14,7 +14,6 @@ from attncalc.reading.models.names import EXPERT, OF_EACH, is_buffer, meaning_of
 MOST_NEAR = 3
 _REASONS = {
     "it halves the number of tokens between blocks, and has embeddings of distances": "funnel",
-    "its scores add products with embeddings of distances, which no field gives": "xlnet",
     "some of its tokens attend to all others by weights of their own": "led",
     "its attention is sparse by blocks, some of them at random": "bigbird_pegasus",
     "its attention is within windows of an image, which are shifted and merged": "swin swinv2",
