@@ -286,7 +286,8 @@ CASES = [
     ("BigBirdForMaskedLM", {**_BERT, "attention_type": "original_full"}),
     ("BigBirdModel", {**_BERT, "attention_type": "original_full"}),
     ("RoFormerForMaskedLM", {**_BERT, "embedding_size": 12}), ("OwlViTTextModel", _BERT),
-    ("OwlViTVisionModel", _VIT), ("SplinterModel", _BERT), ("ClapTextModel", _BERT),
+    ("OwlViTVisionModel", _VIT), ("BlipVisionModel", _VIT), ("SplinterModel", _BERT),
+    ("ClapTextModel", _BERT),
     ("OpenAIPrivacyFilterForTokenClassification", {
         **_ROTARY, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 2,
         "head_dim": 4,

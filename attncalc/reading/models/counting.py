@@ -230,15 +230,11 @@ class _Counting:
         """Add a tensor that precedes the layers of a side."""
         if name == "E":
             patch = self._size("patch_size")
+            pairs = [("image_size", "patch_size")] * 2
             if family.convolutions:
-                sides, steps = ("num_mel_bins", "max_length"), ("frequency_stride", "time_stride")
-            else:
-                sides, steps = ("image_size",) * 2, ("patch_size",) * 2
-            down, across = (
-                (self._size(side) - patch) // self._size(step) + 1
-                for side, step in zip(sides, steps, strict=True)
-            )
-            count = down * across
+                pairs = [("num_mel_bins", "frequency_stride"), ("max_length", "time_stride")]
+            sides = [(self._size(side) - patch) // self._size(step) + 1 for side, step in pairs]
+            count = sides[0] * sides[1]
             self.n = count + ("class_token" in family.begins) + self._more(family)
             if self.load.tokens not in (None, self.n):
                 raise InputError(f"--tokens {self.load.tokens}: this model has {self.n} of them")
@@ -336,7 +332,7 @@ class _Counting:
 
     def _own(self, family: Family, heads: tuple[int, int]) -> None:
         """Add what equations and layer scales of a family read."""
-        (count, width), patches = heads, self._plane(family)
+        count, width = heads
         buckets = self._size("relative_attention_num_buckets", default=32)
         sizes = {
             **dict.fromkeys(_OF_ONE_HEAD, width),
@@ -344,7 +340,7 @@ class _Counting:
             **dict.fromkeys(("xielu_alpha_p", "xielu_alpha_n"), 1),
             **{"sinks": count, "gain_C": count * width, "rel_bias": count * buckets},
             "gamma_gate": count,
-            "plane": count * patches * self.config.is_so("use_relative_position_bias", False),
+            "plane": count * self._plane("use_relative_position_bias"),
         }
         own = dict.fromkeys(family.own.values())
         for name in (name for name in own if sizes.get(name)):
@@ -381,13 +377,11 @@ class _Counting:
             self._project("ple2", width, self.d)
             self._vectors("gain_ple")
 
-    def _plane(self, family: Family) -> int:
-        """Return the number of distances of patches, with those of the class token; 0 if none."""
-        keys = "use_relative_position_bias", "use_shared_relative_position_bias"
-        if not any(self.config.is_so(key, False) for key in keys):
+    def _plane(self, key: str) -> int:
+        """Return the number of distances of patches that a key asks for, 3 for the class token."""
+        if not self.config.is_so(key, False):
             return 0
-        across = self._size("image_size") // self._size("patch_size")
-        return (2 * across - 1) ** 2 + 3
+        return (2 * (self._size("image_size") // self._size("patch_size")) - 1) ** 2 + 3
 
     def _distances(self, far: Distances, heads: int) -> None:
         """Add the scores of distances of DeBERTa, for every row of their table."""
@@ -415,8 +409,8 @@ class _Counting:
             elif name == "class_angle":
                 self._vectors(name, width=self.d // heads // 2)
             elif name == "plane_of_all":
-                is_shared = self.config.is_so("use_shared_relative_position_bias", False)
-                self._add("parameters", name, is_shared * self._plane(family), heads)
+                rows = self._plane("use_shared_relative_position_bias")
+                self._add("parameters", name, rows, heads)
             elif far is not None and name == "E_rel":
                 self._add("parameters", name, 2 * far.span, self.d)
             elif far is not None and far.is_normed:
@@ -462,19 +456,12 @@ class _Counting:
 
     def _experts(self, family: Family, biases: str, *, is_gated: bool) -> None:
         """Add a router, experts and a shared expert."""
-        own = "ffn_config.ffn_hidden_size"
-        inner = self._size("moe_intermediate_size", "intermediate_size", own)
-        keys = (
-            "ffn_config.moe_num_experts",
-            "n_routed_experts",
-            "num_local_experts",
-            "num_experts",
-            "moe_num_experts",
+        inner = self._size(
+            "moe_intermediate_size", "intermediate_size", "ffn_config.ffn_hidden_size"
         )
-        experts = (
-            self._size(*keys),
-            self._size("num_experts_per_tok", "moe_k", "moe_topk", "ffn_config.moe_top_k"),
-        )
+        keys = "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"
+        top_k = family.setting("top_k", self.config)
+        experts = self._size(*keys, "ffn_config.moe_num_experts"), top_k
         fields = family.own.values()
         self._project("router", self.d, experts[0], bias="b_router" in fields)
         kept = "moe_k", "route_scale", "moe_routed_scaling_factor"

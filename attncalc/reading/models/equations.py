@@ -20,6 +20,7 @@ _ACTIVATED = {
     "relu": "relu({0})",
     "silu": "silu({0})",
 }
+_OF_LENGTH_1 = "{0}[{1},{2}] / sqrt(sum({0}[{1},e] ** 2 for e in {3}) / {3} + {4!r})"
 _NORMED = "({0}[{1},a] - mu_{2}[{1}]) / sqrt(var_{2}[{1}] + {3!r}) * gain_{2}[a] + bias_{2}[a]"
 
 
@@ -73,10 +74,10 @@ def normed_after_rope(gain: str = "") -> Said:
         heads, eps = config.count("num_attention_heads"), config.number("rms_norm_eps")
         group = heads // (config.count_or_none("num_key_value_heads") or heads)
         one = gain and f"{gain}{{0}}[c] * "
-        one += "{0}_rot[h,i,c] / sqrt(sum({0}_rot[h,i,e] ** 2 for e in d_k) / d_k + {1!r})"
+        one += _OF_LENGTH_1.format("{0}_rot", "h,i", "c", "d_k", eps)
         return [
-            f"Q_normed[h,i,c] = {one.format('Q', eps)}  # queries, normalized",
-            f"K_normed[h,i,c] = {one.format('K', eps)}  # keys, normalized",
+            f"Q_normed[h,i,c] = {one.format('Q')}  # queries, normalized",
+            f"K_normed[h,i,c] = {one.format('K')}  # keys, normalized",
             f"S[h,i,j] = sum(Q_normed[h,i,c] * K_normed[h // {group},j,c] for c in d_k)",
         ]
 
@@ -163,13 +164,12 @@ def by_xielu(config: Config, layer: int) -> list[str]:
 
 def normed_within(config: Config, layer: int) -> list[str]:
     """Return what BitNet normalizes within its parts: heads side by side, and hidden features."""
-    eps = config.number("rms_norm_eps")
-    mean = "sum({0}[i,e] ** 2 for e in columns({0})) / columns({0})"
-    one = f"gain_{{0}}[c] * {{0}}[i,c] / sqrt({mean} + {{1!r}})"
+    one = "gain_{0}[c] * "
+    one += _OF_LENGTH_1.format("{0}", "i", "c", "columns({0})", config.number("rms_norm_eps"))
     return [
-        f"C_norm[i,c] = {one.format('C', eps)}  # heads side by side, normalized",
+        f"C_norm[i,c] = {one.format('C')}  # heads side by side, normalized",
         _projected("C_norm", config),
-        f"G_norm[i,c] = {one.format('G', eps)}  # hidden features, normalized",
+        f"G_norm[i,c] = {one.format('G')}  # hidden features, normalized",
         "F_2[i,a] = sum(G_norm[i,c] * W_2[c,a] for c in columns(G_norm))",
     ]
 
@@ -308,9 +308,6 @@ def biased_by_gates(config: Config, layer: int) -> list[str]:
         f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) + gate[h,i,0] * {of_distance}"
         "  # with gated biases of distances",
     ]
-
-
-_OF_LENGTH_1 = "{0}[{1},{2}] / sqrt(sum({0}[{1},e] ** 2 for e in {3}) / {3} + {4!r})"
 
 
 def with_embedding_of_layer(config: Config, layer: int) -> list[str]:

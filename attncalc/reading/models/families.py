@@ -403,11 +403,15 @@ def _is_local(config: Config, layer: int) -> bool:
     return layer % int(config.count("global_attn_every_n_layers", 3)) != 0
 
 
-def _half_window(config: Config, layer: int) -> int:
-    """Return how far a query of Longformer attends to both sides."""
-    of_all = isinstance(config.get("attention_window"), int)
-    found = config.get("attention_window") if of_all else config.of_layer("attention_window", layer)
-    return int(Config(config.place, {"attention_window": found}).count("attention_window")) // 2
+def _says_what_is_local(config: Config, layer: int) -> tuple[str, ...]:
+    """Return the remark on Longformer; refuse heads for which some tokens attend to all others."""
+    if any(
+        each in str(config.get("architectures", "")) for each in ("Sequence", "Quest", "Choice")
+    ):
+        raise config.wrong(
+            "architectures", config.get("architectures"), "one without global tokens"
+        )
+    return ("no token attends to all others (global attention)",)
 
 
 def _most_of_bigbird(config: Config, layer: int) -> int | None:
@@ -1075,7 +1079,7 @@ _GEMMA_2 = _like(
 _GEMMA_4 = _like(
     _GEMMA_2,
     "Gemma 4",
-    "gemma4_text gemma4_unified_text",
+    "gemma4_text",
     qk_norm="rms",
     scale="none",
     softcap=None,
@@ -1104,7 +1108,26 @@ _GEMMA_4 = _like(
         "gain_begin": "per_layer_projection_norm.weight",
     },
     asks={"use_bidirectional_attention": (None, "vision")},
-    usual={},
+    usual={
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "global_head_dim": 512,
+        "hidden_activation": "gelu_pytorch_tanh",
+        "rms_norm_eps": 1e-6,
+        "sliding_window": 512,
+        "final_logit_softcapping": None,
+        "hidden_size_per_layer_input": 256,
+        "vocab_size_per_layer_input": 262_144,
+        "rope_parameters": {
+            "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+            "full_attention": {
+                "rope_type": "proportional",
+                "partial_rotary_factor": 0.25,
+                "rope_theta": 1e6,
+            },
+        },
+    },
     remarks=(),
 )
 _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
@@ -1250,6 +1273,12 @@ FAMILIES = (
     _like_llama("Qwen3", "qwen3 qwen3_vl_text", qk_norm="rms", window=a_window),
     _GEMMA_2,
     _GEMMA_4,
+    _like(
+        _GEMMA_4,
+        "Gemma 4, unified",
+        "gemma4_unified_text",
+        usual={**_GEMMA_4.usual, "hidden_size_per_layer_input": 0},
+    ),
     _like(
         _GEMMA_2,
         "VaultGemma",
@@ -1518,12 +1547,10 @@ FAMILIES = (
         _ROBERTA,
         "Longformer",
         "longformer",
-        reach=_half_window,
-        ignored=tuple(
-            f"{each}_global.{end}" for each in ("query", "key", "value") for end in LINEAR
-        ),
+        reach=lambda config, layer: config.count_of_layer("attention_window", layer) // 2,
+        ignored=(*_linear({"": "query_global key_global value_global"}),),
         outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS, "LongformerModel": _OF_POOLER},
-        remarks=("no token attends to all others (global attention)",),
+        remarks=_says_what_is_local,
     ),
     _like(
         _BERT,
@@ -1638,6 +1665,19 @@ FAMILIES = (
     ),
     _CLIP_TEXT,
     _CLIP_VISION,
+    _like(
+        _CLIP_VISION,
+        "BLIP vision",
+        "blip blip_vision_model",
+        begins={
+            "E": "embeddings.patch_embedding.weight",
+            "b_E": "embeddings.patch_embedding.bias",
+            "class_token": "embeddings.class_embedding",
+            "P": "embeddings.position_embedding",
+        },
+        own={**_CLIP_VISION.own, **_linear({"O": "self_attn.projection"})},
+        usual={**_CLIP_VISION.usual, "image_size": 384, "patch_size": 16, "hidden_act": "gelu"},
+    ),
     _like(
         _CLIP_VISION,
         "OWL-ViT vision",
@@ -2034,7 +2074,7 @@ FAMILIES = (
     _like_llama(
         "Laguna",
         "laguna",
-        heads=lambda config, layer: config.of_layer("num_attention_heads_per_layer", layer),
+        heads=lambda config, layer: config.count_of_layer("num_attention_heads_per_layer", layer),
         **_ROUTED,
         router="sigmoid",
         router_scale=a_number("moe_routed_scaling_factor", 1.0),

@@ -120,6 +120,10 @@ class Config:
             raise self.wrong(key, found[layer], " or ".join(map(str, values)))
         return found[layer]
 
+    def count_of_layer(self, key: str, layer: int) -> int:
+        """Return the whole number from 1 of a layer, from 0, in a list."""
+        return int(Config(self.place, {"it": self.of_layer(key, layer)}).count("it"))
+
     def sides(self, key: str) -> tuple[int, int]:
         """Return a height and a width, given as one number or as two."""
         found = self.get(key)
