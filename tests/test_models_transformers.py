@@ -2021,8 +2021,14 @@ def test_what_shared_keys_do_not_allow_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="the effect of a change is not computed"):
         opened.compare(ablate="1.2")
-    with pytest.raises(InputError, match="layer 2 has the keys and values of layer 0"):
+    with pytest.raises(InputError, match="generating from such a model is not computed"):
         generate(tmp_path, 1, tokens=IDS)
+    made_ = solve(open_model(tmp_path, tokens=IDS, layer=1))["Y"]
+    np.savez(tmp_path / "after.npz", **{"1.Y": made_})
+    with pytest.raises(InputError, match="layer 2 has the keys and values of layer 0"):
+        list(layers(tmp_path, tokens=IDS, after=tmp_path / "after.npz"))
+    remarks = open_model(tmp_path, tokens=IDS).remarks
+    assert not any("not read" in each for each in remarks)
 
 
 def test_a_head_of_a_decoder_names_its_attention(tmp_path: Path) -> None:

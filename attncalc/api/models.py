@@ -286,6 +286,7 @@ class Opened:
         said, told: as in `problem`.
         """
         self.take(said)
+        self._inputs.clear()
         self._begun, labels = self.begun(told)
         labels = self._begun.pop("labels", labels)
         if "image" in self._begun:  # with a first part, the class token has a unique name

@@ -1119,6 +1119,7 @@ _GEMMA_4 = _like(
         "final_logit_softcapping": None,
         "hidden_size_per_layer_input": 256,
         "vocab_size_per_layer_input": 262_144,
+        "max_position_embeddings": 131_072,
         "rope_parameters": {
             "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
             "full_attention": {

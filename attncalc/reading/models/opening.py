@@ -130,6 +130,12 @@ class Model:
         return self.family.takes
 
     @property
+    def is_of_whole_sequence(self) -> bool:
+        """Whether layers read token ids, or keys of earlier layers."""
+        of_layers = self.family.of_layers.values()
+        return self.shares_keys or any(self._stored(self.root + each) for each in of_layers)
+
+    @property
     def shares_keys(self) -> bool:
         """Whether some layers use the keys and values of earlier ones."""
         return self.family.of("sharing", self.config, self.count - 1) is not None

@@ -154,7 +154,8 @@ def _reads(side: Family, name: str) -> bool:
     if any(f".{_NUMBER.sub('{}', pattern)}" in numbered for pattern in side.layers):
         return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
     heads = (names for head in side.all_heads.values() for names in head.tensors.values())
-    ends = (*side.tokens.split(), *side.begins.values(), *side.ends.values(), *side.shared.values())
+    tables = (side.begins, side.ends, side.shared, side.of_layers)
+    ends = (*side.tokens.split(), *(each for table in tables for each in table.values()))
     behind = (each for head in side.all_heads.values() for each in head.behind)
     listed = (*ends, *behind, *" ".join(heads).split())
     stated = tuple(each.replace("{}", "") for each in listed if each)
