@@ -4,6 +4,7 @@ The package turns to float32 within itself (in its RMS norms, its softmax, its r
 the time of a test float32 is patched to mean float64, so that nothing is lost.
 """
 
+import importlib
 import json
 import os
 import re
@@ -1664,7 +1665,6 @@ def test_8_bits_of_bitsandbytes_are_multiplied_by_the_scales_of_rows(tmp_path: P
 UNKNOWN: dict[str, dict[str, Any]] = {
     "Funnel": {"vocab_size": 50, "block_sizes": [1, 2], "d_model": 16, "n_head": 4, "d_head": 4},
     "Nystromformer": SMALL,
-    "Splinter": SMALL,
     "BigBirdPegasus": BART,
     "Swin": {"image_size": 8, "patch_size": 2, "embed_dim": 8, "depths": [1, 2]}
     | {"num_heads": [2, 2], "window_size": 2},
@@ -1692,7 +1692,7 @@ def test_a_message_about_an_unknown_model_has_every_kind_of_tensor(
     titles = re.findall(r"^  ([^\n\":]+): (?:not read|also needed|all are)", said, re.M)
     titles = [title for each in titles for title in each.split(", ")]
     assert len(titles) == len({*titles})
-    near = {"Nystromformer": "BERT", "Splinter": "BERT", "BigBirdPegasus": "BART"}
+    near = {"Nystromformer": "BERT", "BigBirdPegasus": "BART"}
     if name in near:
         assert said.partition("nearly fit:\n")[2].startswith(f"  {near[name]}")
     elif name in ("Funnel", "Mamba"):
@@ -1986,6 +1986,54 @@ def test_a_model_in_memory_generates(name: str, tmp_path: Path) -> None:
         for _ in range(4):
             ids = [*ids, int(model(torch.tensor([ids])).logits[0, -1].argmax())]
     assert list(generate(model, 4, tokens=IDS, eos=()).found.tokens) == ids[len(IDS) :]
+
+
+OTHERS = {
+    # the classes of types that share a row, by the module that has them
+    "align": ("AlignTextModel",),
+    "altclip": ("AltCLIPVisionModel",),
+    "apertus1p5": ("Apertus1p5TextForCausalLM",),
+    "bridgetower": ("BridgeTowerTextModel",),
+    "chinese_clip": ("ChineseCLIPTextModel", "ChineseCLIPVisionModel"),
+    "clap": ("ClapTextModel",),
+    "clipseg": ("CLIPSegTextModel", "CLIPSegVisionModel"),
+    "emu3": ("Emu3ForCausalLM",),
+    "granite4_vision": ("Granite4VisionTextModel",),
+    "hunyuan_vl": ("HunYuanVLTextModel",),
+    "owlv2": ("Owlv2TextModel", "Owlv2VisionModel"),
+    "qwen2_5_omni": ("Qwen2_5OmniThinkerTextModel",),
+    "siglip2": ("Siglip2TextModel",),
+    "splinter": ("SplinterModel",),
+    "x_clip": ("XCLIPTextModel",),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("place", "kind"), [(p, k) for p, kinds in OTHERS.items() for k in kinds])
+def test_types_with_the_layers_of_another_are_those_of_the_package(
+    place: str, kind: str, tmp_path: Path
+) -> None:
+    """The weights and the outputs of each layer but the last."""
+    module = importlib.import_module(f"transformers.models.{place}.modeling_{place}")
+    said = IMAGES if "Vision" in kind and "Text" not in kind else TEXTS
+    if "LM" in kind or place in ("granite4_vision", "hunyuan_vl", "qwen2_5_omni"):
+        rope = AXES | {"mrope_section": [2, 1, 1] if place == "hunyuan_vl" else [1, 1, 0]}
+        said = GROUPED | {"rope_parameters": rope} | ({"head_dim": 8} if "Hun" in kind else {})
+    said = said | {"pad_token_id": 0, "bos_token_id": 1} if "vocab_size" in said else said
+    config = getattr(module, kind).config_class(**said)
+    config._attn_implementation = "eager"
+    model = spread_out(getattr(module, kind)(config))
+    model.save_pretrained(tmp_path)
+    read = torch.randn(1, 3, 8, 8, generator=torch.manual_seed(2))
+    given: dict[str, Any] = {"image": read.numpy()}
+    if "vocab_size" in said:
+        read, given = torch.tensor([[*IDS, 49]]), {"tokens": [*IDS, 49]}
+    with torch.no_grad():
+        out = model(read, output_hidden_states=True, output_attentions=True)
+    for layer in range(2):
+        solution = solve(open_model(tmp_path, **given, layer=layer))
+        near(solution["A"], out.attentions[layer])
+        near(solution["Y"], out.hidden_states[layer + 1])
 
 
 def test_an_encoder_of_questions_is_bert(tmp_path: Path) -> None:

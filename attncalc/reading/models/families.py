@@ -343,7 +343,7 @@ def _like_t5(title: str, kind: str, shrinks: Any = 1, **of_both: Any) -> Family:
 _BERT = _like(
     _POST,
     "BERT",
-    "bert dpr splinter visual_bert align_text_model chinese_clip_text_model",
+    "bert dpr splinter align_text_model chinese_clip_text_model",
     layers=("encoder.layer.{}.",),
     tokens="embeddings.word_embeddings.weight",
     begins={
@@ -360,7 +360,7 @@ _BERT = _like(
             "{}pooler.dense", "cls.seq_relationship", labels=("is next", "is not next")
         ),
         **_OF_TOKENS,
-        "BertModel": _OF_POOLER,
+        **dict.fromkeys(("BertModel", "AlignTextModel", "ChineseCLIPTextModel"), _OF_POOLER),
     },
     asks={
         "position_embedding_type": ("absolute", None),
@@ -1191,6 +1191,7 @@ _ROBERTA = _like(
         **dict.fromkeys(
             (
                 "ClapTextModel",
+                "BridgeTowerTextModel",
                 "RobertaModel",
                 "CamembertModel",
                 "Data2VecTextModel",
