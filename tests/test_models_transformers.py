@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from tensor_files import save_tensors
 
-from attncalc import InputError, Problem, generate, layers, open_model, solve
+from attncalc import InputError, Problem, generate, layers, open_model, solve, trace
 from attncalc.reading.models.folder import find_weights
 from attncalc.reading.models.opening import Model
 from attncalc.solving.stack import through
@@ -2034,6 +2034,12 @@ def test_types_with_the_layers_of_another_are_those_of_the_package(
         solution = solve(open_model(tmp_path, **given, layer=layer))
         near(solution["A"], out.attentions[layer])
         near(solution["Y"], out.hidden_states[layer + 1])
+
+
+def test_a_trace_of_a_model_with_tokens_before_the_batch_is_refused() -> None:
+    model = spread_out(transformers.XLNetModel(transformers.XLNetConfig(**XLNET)))
+    with pytest.raises(InputError, match="reads 1 tokens, where the model reads 8"):
+        trace(model, torch.tensor([IDS]), layer=1)
 
 
 def test_an_encoder_of_questions_is_bert(tmp_path: Path) -> None:
