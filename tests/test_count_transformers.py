@@ -73,6 +73,16 @@ _AUDIO = {
     **_BERT, "conv_dim": [6, 10], "conv_stride": [5, 2], "conv_kernel": [10, 3],
     "num_feat_extract_layers": 2, "num_conv_pos_embeddings": 6, "num_conv_pos_embedding_groups": 4,
 }  # fmt: skip
+_GEMMA_4 = {
+    **_ROTARY, "head_dim": 4, "global_head_dim": 6, "num_hidden_layers": 4, "sliding_window": 9,
+    "layer_types": ["sliding_attention", "full_attention"] * 2, "hidden_size_per_layer_input": 0,
+}  # fmt: skip
+_XLNET = {"vocab_size": 31, "d_model": 16, "n_layer": 2, "n_head": 4, "d_inner": 24}
+_INDEXER = {"index_n_heads": 2, "index_head_dim": 4, "index_topk": 8}
+_COHERE = {
+    **_ROTARY, "num_experts": 4, "num_experts_per_tok": 2, "head_dim": 4, "eos_token_id": 1,
+    "bos_token_id": 2, "shared_expert_combination_strategy": "sum",
+}  # fmt: skip
 
 CASES = [
     ("GPT2Model", _GPT2), ("GPT2LMHeadModel", _GPT2), ("GPT2LMHeadModel", {**_GPT2, "n_inner": 20}),
@@ -227,11 +237,73 @@ CASES = [
     ("JinaEmbeddingsV3ForMaskedLM", _BERT), ("M2M100ForConditionalGeneration", _SIDES),
     ("UMT5ForConditionalGeneration", _T5), ("IJepaForImageClassification", _VIT),
     ("ViTMSNModel", _VIT), ("HubertForCTC", _AUDIO), ("UniSpeechForCTC", _AUDIO),
+    ("ASTForAudioClassification", {
+        **_BERT, "num_mel_bins": 8, "max_length": 14, "patch_size": 4, "frequency_stride": 2,
+        "time_stride": 3,
+    }),
+    ("DbrxForCausalLM", {
+        "vocab_size": 31, "d_model": 16, "n_heads": 4, "n_layers": 2,
+        "attn_config": {"kv_n_heads": 2, "rope_theta": 1e4, "clip_qkv": 8.0}, "ffn_config": {
+            "hidden_size": 16, "ffn_hidden_size": 7, "moe_num_experts": 4, "moe_top_k": 2,
+        },
+    }),
+    ("XLNetModel", _XLNET), ("XLNetLMHeadModel", _XLNET),
+    ("XLNetForSequenceClassification", _XLNET),
+    ("EsmModel", {**_BERT, "position_embedding_type": "rotary", "pad_token_id": 0}),
+    ("EsmForMaskedLM", {**_BERT, "pad_token_id": 0, "emb_layer_norm_before": True}),
+    ("RemBertForMaskedLM", {**_BERT, "input_embedding_size": 12, "output_embedding_size": 10}),
+    ("RemBertModel", {**_BERT, "input_embedding_size": 12}), ("DINOv3ViTModel", _VIT),
+    ("DINOv3ViTModel", {**_VIT, "num_register_tokens": 2, "use_gated_mlp": True}),
+    ("BeitForImageClassification", {**_VIT, "use_relative_position_bias": True}),
+    ("BeitForImageClassification", {
+        **_VIT, "use_absolute_position_embeddings": True, "use_mean_pooling": False,
+        "use_shared_relative_position_bias": True,
+    }),
+    ("Data2VecVisionForImageClassification", _VIT), ("MLCDVisionModel", _VIT),
+    ("WavLMForCTC", _AUDIO), ("Gemma4ForCausalLM", _GEMMA_4),
+    ("Gemma4ForCausalLM", {
+        **_GEMMA_4, "attention_k_eq_v": True, "num_global_key_value_heads": 1,
+    }),
+    ("Gemma4ForCausalLM", {
+        **_GEMMA_4, "num_kv_shared_layers": 2, "use_double_wide_mlp": True,
+        "hidden_size_per_layer_input": 5, "vocab_size_per_layer_input": 31,
+    }),
+    ("Gemma4ForCausalLM", {
+        **_GEMMA_4, "enable_moe_block": True, "num_experts": 4, "top_k_experts": 2,
+        "moe_intermediate_size": 7,
+    }),
+    ("DeepseekV32ForCausalLM", {**_LATENT, **_INDEXER}), ("GlmMoeDsaForCausalLM", {
+        **_LATENT, **_INDEXER,
+    }),
+    ("Cohere2MoeForCausalLM", _COHERE), ("Cohere2MoeForCausalLM", {
+        **_COHERE, "num_shared_experts": 1, "mlp_layer_types": ["dense", "sparse"],
+        "prefix_dense_intermediate_size": 20,
+    }),
+    ("LagunaForCausalLM", {
+        **_ROUTED, "shared_expert_intermediate_size": 6, "num_attention_heads_per_layer": [2, 4],
+    }),
+    ("LagunaForCausalLM", {**_ROUTED, "gating": "per-element"}),
+    ("BigBirdForMaskedLM", {**_BERT, "attention_type": "original_full"}),
+    ("BigBirdModel", {**_BERT, "attention_type": "original_full"}),
+    ("RoFormerForMaskedLM", {**_BERT, "embedding_size": 12}), ("OwlViTTextModel", _BERT),
+    ("OwlViTVisionModel", _VIT), ("BlipVisionModel", _VIT), ("SplinterModel", _BERT),
+    ("ClapTextModel", _BERT),
+    ("OpenAIPrivacyFilterForTokenClassification", {
+        **_ROTARY, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 2,
+        "head_dim": 4,
+    }),
 ]  # fmt: skip
 
 
 # transformers computes the scores of DiffLlama twice
-@pytest.mark.parametrize(("name", "sizes"), [*CASES, ("DiffLlamaForCausalLM", _ROTARY)])
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        *CASES,
+        ("DiffLlamaForCausalLM", _ROTARY),
+        ("LongformerForMaskedLM", {**_BERT, "attention_window": [4, 4], "pad_token_id": 1}),
+    ],
+)
 def test_parameters_equal_numel(name, sizes, tmp_path):
     made = getattr(transformers, name)
     config = made.config_class(**sizes)
@@ -247,9 +319,11 @@ def test_parameters_equal_numel(name, sizes, tmp_path):
 def inputs_of(name, config):
     """Return what a model reads: seven tokens, or an image of four patches."""
     ids = torch.ones(1, TOKENS, dtype=torch.long)
+    if config.model_type == "audio-spectrogram-transformer":
+        return {"input_values": torch.zeros(1, config.max_length, config.num_mel_bins)}
     if hasattr(config, "patch_size"):
         return {"pixel_values": torch.zeros(1, 3, 8, 8)}
-    if config.model_type in ("wav2vec2", "hubert", "unispeech"):
+    if config.model_type in ("wav2vec2", "hubert", "unispeech", "wavlm"):
         return {"input_values": torch.zeros(1, 5 * (2 * TOKENS) + 10)}
     if config.model_type == "whisper":
         inputs = {"input_features": torch.zeros(1, 5, 2 * TOKENS)}
@@ -270,7 +344,10 @@ def test_flops_and_cache_are_those_of_a_pass(name, sizes, tmp_path):
     model = made(config).eval()
     torch.backends.mha.set_fastpath_enabled(False)  # it hides its products from the counter
     # the counter fails without gradients where modules get tensors that have none
-    with torch.set_grad_enabled("Deberta" in name), FlopCounterMode(display=False) as counter:
+    with (
+        torch.set_grad_enabled(name.startswith(("Deberta", "Dbrx"))),
+        FlopCounterMode(display=False) as counter,
+    ):
         out = model(**inputs_of(name, config))
     (tmp_path / "config.json").write_text(json.dumps(config.to_dict(), default=str))
     found = count(tmp_path, tokens=None if hasattr(config, "patch_size") else TOKENS)
@@ -282,7 +359,8 @@ def test_flops_and_cache_are_those_of_a_pass(name, sizes, tmp_path):
     if cache is not None and not repeats and "Deepseek" not in name:  # these keep no latents
         sides = [getattr(cache, f"{side}_attention_cache", None) for side in ("self", "cross")]
         layers = [layer for side in filter(None, sides) for layer in side.layers] or cache.layers
-        numbers = sum(layer.keys.numel() + layer.values.numel() for layer in layers)
+        kept = [layer for layer in layers if layer.keys is not None]  # of others' keys none
+        numbers = sum(layer.keys.numel() + layer.values.numel() for layer in kept)
         assert found["kv_cache"]["bytes"] == 4 * numbers
 
 

@@ -156,6 +156,11 @@ class _OfModel:
                 f"{model.folder}: {model.family.title} has {what}: generating needs a head that "
                 "gives probabilities of the next token"
             )
+        if model.is_of_whole_sequence:
+            raise InputError(
+                f"{model.folder}: its layers read token ids, or keys of earlier layers: generating "
+                "from such a model is not computed"
+            )
         shapes = (model.weights.shape(name) for name in model.weights)
         sizes = {"the weights": BYTES * sum(map(prod, shapes))}
         refuse_what_cannot_fit(sizes, set(), "all layers are kept: open a smaller model")

@@ -209,6 +209,8 @@ class Layers(Displayed):
             self._opened.model.check_number(each.layer)
             if each.layer < self._opened.first:
                 raise InputError(f"{each.text}: layer {each.layer} is before the stored outputs")
+        if self._opened.model.shares_keys:
+            raise InputError("layers share keys and values: the effect of a change is not computed")
         said = tuple(each.said for each in changes)
         place = self._place(at)
         return Comparison(self.walk, said, place, lambda: self._pairs(changes, place))

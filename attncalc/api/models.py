@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -213,6 +214,7 @@ class Opened:
         self._told: list[str] = []
         self._remarks: list[str] = []
         self._begun: Fields = {}
+        self._inputs: dict[int, Any] = {}
         self._labels: Any = None
         self._stored: Matrix | None = None
         self.first = self._frames = 0
@@ -284,6 +286,7 @@ class Opened:
         said, told: as in `problem`.
         """
         self.take(said)
+        self._inputs.clear()
         self._begun, labels = self.begun(told)
         labels = self._begun.pop("labels", labels)
         if "image" in self._begun:  # with a first part, the class token has a unique name
@@ -297,7 +300,7 @@ class Opened:
 
     def at(self, number: int, tokens: Fields, *, ends: bool = False) -> Problem:
         """Return the problem of a layer that reads these tokens; the last may have the head."""
-        own = self.layer(self.model, number)
+        own = self.layer(self.model, number, self._with_input(self.model, number, tokens))
         end = self.model.end(own["weights_layout"]) if ends else {}
         self._remark_on_padding(end)
         title = self.model.family.title
@@ -309,7 +312,7 @@ class Opened:
             what = "pooled output" if self.model.is_pooled else what
         labels = None if "image" in tokens else self._labels
         own |= {"title": f"{title}, {what} ({self.model.folder.name})", "labels": labels}
-        return Problem(**(own | tokens | end | {"remarks": self.remarks} | self._alone))
+        return Problem(**(_ended(own | tokens, end) | {"remarks": self.remarks} | self._alone))
 
     def tail(self, tokens: Fields) -> tuple[Plan, dict[str, Matrix], str]:
         """Return the steps after the last layer, the matrices they read, and the layer's output.
@@ -320,12 +323,13 @@ class Opened:
         """
         if self.model.head is None:
             raise InputError(f"{self.model.folder}: this model has no known head, so no logits")
-        own = self.layer(self.model, self.model.count - 1)
+        last = self.model.count - 1
+        own = self.layer(self.model, last, dict.fromkeys(range(last), tokens.get("X")))
         end = self.model.end(own["weights_layout"])
         if not self.model.has_classes:
             end["read"] = "all"
         inside = len(plan(Problem(**(own | tokens))))
-        ended = Problem(**(own | tokens | end))
+        ended = Problem(**_ended(own | tokens, end))
         steps = plan(ended)[inside:]
         read = {name for step in steps for name in step.inputs}
         held = {name: each for name, each in ended.given.items() if name in read}
@@ -399,12 +403,25 @@ class Opened:
                     "row, a number for each token of the encoder"
                 )
 
-    def layer(self, model: Model, number: int) -> Fields:
+    def layer(
+        self, model: Model, number: int, inputs: Mapping[int, Any] = MappingProxyType({})
+    ) -> Fields:
         """Return the fields of a layer, with the masks and settings that apply to all layers.
 
         In a decoder, masks are for the tokens of the encoder.
+
+        inputs: those of the earlier layers, which it may read, too.
+
+        Raises InputError if it reads the input of an earlier layer that was not run.
         """
         layer = model.layer(number)
+        if (shared := layer.pop("shares", None)) is not None:
+            if shared not in inputs:
+                raise InputError(
+                    f"{model.folder}: layer {number} has the keys and values of layer {shared}, "
+                    "whose input is unknown here: run all layers from the first"
+                )
+            layer["more"] = {**layer["more"], "X_kv": inputs[shared]}
         if model is self._first:
             near = self._near(layer.pop("reach", None))
             return layer | self._settings | self._masks | near
@@ -412,6 +429,12 @@ class Opened:
         of_own = {} if own is None else {"ignore": own}
         sides = {"self": layer["self"] | of_own, "cross": layer["cross"] | self._masks}
         return layer | self._settings | sides
+
+    def _with_input(self, model: Model, number: int, tokens: Fields) -> Mapping[int, Any]:
+        """Return the inputs of layers, with this one, if later layers read their keys."""
+        if model.shares_keys:
+            self._inputs[number] = tokens["X"]
+        return self._inputs
 
     def _near(self, reach: int | None) -> Fields:
         """Return the mask of a layer whose queries attend to keys this far before and after."""
@@ -529,12 +552,27 @@ class Opened:
         told: Callable[[int], None] | None,
     ) -> Fields:
         """Return the output of some layers: from the first number up to the second."""
-        return through(begun, (self._whole(model, each) for each in range(*numbers)), told)
+        return through(begun, (partial(self._whole, model, n) for n in range(*numbers)), told)
 
-    def _whole(self, model: Model, number: int) -> Fields:
+    def _whole(self, model: Model, number: int, tokens: Fields) -> Fields:
         """Return a layer; the last one of an encoder with the normalization after it."""
         is_last = model.family.decoder is not None and number == model.count - 1
-        return self.layer(model, number) | (model.normalised() if is_last else {})
+        own = self.layer(model, number, self._with_input(model, number, tokens))
+        return own | (model.normalised() if is_last else {})
+
+
+def _ended(layer: Fields, end: Fields) -> Fields:
+    """Return the fields of a layer with those of a head; equations of both are kept.
+
+    The outputs of the layer are R_2, if they are normalized after it.
+    """
+    own = layer.get("equations") or ()
+    if "gamma_out" in end:
+        own = [f"R_2{each[1:]}" if each.startswith("Y[") else each for each in own]
+    equations = [*own, *(end.get("equations") or ())]
+    more = {**(layer.get("more") or {}), **(end.get("more") or {})}
+    both = {name: each for name, each in (("equations", equations), ("more", more)) if each}
+    return layer | end | both
 
 
 def arrays_in(place: Path) -> Mapping[str, Matrix]:

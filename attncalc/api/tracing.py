@@ -213,6 +213,12 @@ def _of_a_family(
         call = called(model, arguments if by_name else _batch(inputs))
         recorded = record(model, module, call, LAYER)
         tokens = _tokens(recorded, has_memory="cross" in fields)
+        if opened.asks and "X" in tokens and len(tokens["X"]) != len(opened.asks):
+            raise InputError(
+                f"layer {number} reads {len(tokens['X'])} tokens, where the model reads "
+                f"{len(opened.asks)}: a model that pads tokens, or keeps them before the batch, is "
+                "not traced"
+            )
         is_named = opened.model.takes == "tokens" and embedded is None
         words = opened.named(opened.asks) if is_named else []
         labels: Any = words if len(words) == len(tokens.get("X", ())) else None

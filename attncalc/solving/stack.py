@@ -13,19 +13,22 @@ Fields = dict[str, Any]
 
 
 def through(
-    start: Fields, layers: Iterable[Fields], report: Callable[[int], None] | None = None
+    start: Fields,
+    layers: Iterable[Fields | Callable[[Fields], Fields]],
+    report: Callable[[int], None] | None = None,
 ) -> Fields:
     """Return the outputs of the layers, as the tokens that the next one reads.
 
     start: the fields of the tokens and of all parts before the first layer; in a decoder with the
         outputs of the encoder, as X2.
-    layers: the fields of each, computed when needed.
+    layers: the fields of each, computed when needed; or functions of the tokens that return them.
     report: called with the number of each finished layer, from 1.
     """
     tokens, number = start, 0
-    for fields in layers:
+    for each in layers:
+        fields = each(tokens) if callable(each) else each
         made = solve(Problem(**(fields | tokens)), keep=(LAST,))[LAST]
-        del fields  # before the next layer is read
+        del each, fields  # before the next layer is read
         number += 1  # noqa: SIM113 - enumerate would keep the fields of two layers
         tokens = read_after(start, made)
         if report is not None:

@@ -37,7 +37,7 @@ _OF_ONE_HEAD = ("gain_Q", "gain_K", "lambda_q1", "lambda_q2", "lambda_k1", "lamb
 """What equations read that is as wide as a head."""
 _SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
 """The width of a shared expert."""
-_INNER = ("intermediate_size_mlp", "intermediate_size", "d_ff", "n_inner", "ffn_dim",
+_INNER = ("intermediate_size_mlp", "intermediate_size", "d_ff", "n_inner", "d_inner", "ffn_dim",
           "ffn_hidden_size", "hidden_dim")  # fmt: skip
 _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
@@ -66,11 +66,18 @@ def count_config(config: Config, load: Load) -> Count:
 
 
 class _Kind(NamedTuple):
-    """What differs among layers: the window, whether there are experts, and the normalization."""
+    """What differs among layers.
+
+    window, is_routed, norm: the window, whether there are experts, and the normalization.
+    heads: the numbers of heads of queries and of keys, and their width.
+    makes: the projections of its attention; a layer with the keys of another has only queries.
+    """
 
     window: int | None
     is_routed: bool
     norm: str
+    heads: tuple[int, int, int]
+    makes: str
 
 
 class _Counting:
@@ -85,7 +92,9 @@ class _Counting:
             raise config.wrong("architectures", names, "a list of names")
         self.architecture = names[0]
         self.d = self._size("hidden_size", "d_model", "n_embd", "dim")
-        keys = ("embedding_size", "word_embed_proj_dim") if family.widens else ()
+        keys: tuple[str, ...] = ()
+        if family.widens:
+            keys = ("input_embedding_size", "embedding_size", "word_embed_proj_dim")
         self.e = self._size(*keys, default=self.d)
         self.is_narrow = config.says(keys[-1]) and self.e != self.d if keys else False
         self.found = Count(load, self.d)
@@ -98,8 +107,9 @@ class _Counting:
         if head is not None:
             self._outputs(head, bool(last.tokens))
         is_of_both = self.architecture.endswith("ForPreTraining")
-        if is_of_both:
+        if is_of_both or self.architecture == "BigBirdForMaskedLM":
             self._project("pool", self.d, self.d, 1, bias=True)
+        if is_of_both:
             self._project("next", self.d, 2, 1, bias=True)
         self.found.load = self.load._replace(tokens=self.n)
         self.found.window = last.setting("window", self.config)
@@ -163,12 +173,13 @@ class _Counting:
         """Add an encoder or a decoder: its embedding, its layers and its last normalization."""
         side = str(family.settings["block"])
         own, dot = (f"{side} ", f"{side}.") if self.family.decoder else ("", "")
-        heads = family.setting("heads", self.config)
+        heads = int(family.setting("heads", self.config))
         self.part, self.layers = f"{own}embedding", 0
         self._tables(family, dot)
         self._convolve(family)
         for name in family.present(self.config, family.begins):
             self._begin(family, name, dot)
+        self._of_kind(family, heads)
         if self.config.is_so("use_mask_token", False):
             self._vectors("mask_token")
         if self.e != self.d or "mapping" in family.widens:  # ALBERT always has it
@@ -178,11 +189,27 @@ class _Counting:
         for kind, count in self._kinds(family).items():
             kinds = f"window {kind.window}" if kind.window else "", "experts" * kind.is_routed
             self.part, self.layers = ", ".join(filter(None, (f"{own}layers", *kinds))), count
-            self._layer(family, heads, kind)
+            self._layer(family, kind)
             if far:
                 self._distances(far, heads)
         self.part, self.layers = f"{own}end", 0
         self._end(family)
+
+    def _of_kind(self, family: Family, heads: int) -> None:
+        """Add what only some types have before the layers: tables for each of them, contacts."""
+        kind, layers = self.config.get("model_type", None), family.of("count", self.config)
+        if family.of_layers and (width := self.config.get("hidden_size_per_layer_input", 0)):
+            rows = self._size("vocab_size_per_layer_input")
+            self._add("parameters", "E_ple", rows, width * layers)
+            self._project("begin", self.d, width * layers)
+            self._vectors("gain_begin", width=width)
+        if kind == "xlnet":
+            self._vectors("masked_token")
+        if kind == "esm":
+            self._vectors("contacts", width=layers * heads + 1)
+        if kind == "roformer":
+            places = self._size("max_position_embeddings")
+            self._add("parameters", "sinusoids", places, self.d // heads)
 
     def _tables(self, family: Family, dot: str) -> None:
         """Add the tables of tokens of a side: of both sides, its own, or both."""
@@ -203,11 +230,15 @@ class _Counting:
         """Add a tensor that precedes the layers of a side."""
         if name == "E":
             patch = self._size("patch_size")
-            count = (self._size("image_size") // patch) ** 2
+            pairs = [("image_size", "patch_size")] * 2
+            if family.convolutions:
+                pairs = [("num_mel_bins", "frequency_stride"), ("max_length", "time_stride")]
+            sides = [(self._size(side) - patch) // self._size(step) + 1 for side, step in pairs]
+            count = sides[0] * sides[1]
             self.n = count + ("class_token" in family.begins) + self._more(family)
             if self.load.tokens not in (None, self.n):
                 raise InputError(f"--tokens {self.load.tokens}: this model has {self.n} of them")
-            channels = self._size("num_channels", default=3)
+            channels = 1 if family.convolutions else self._size("num_channels", default=3)
             self._project("E", channels * patch**2, self.d, count, bias="b_E" in family.begins)
         elif name == "P" and family.sinusoids != FAIRSEQ:
             source = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
@@ -227,7 +258,7 @@ class _Counting:
     def _more(self, family: Family) -> int:
         """Return the number of learned tokens after the class token."""
         is_there = "more_tokens" in family.begins
-        return self._size("num_register_tokens", default=1) if is_there else 0
+        return int(self.config.whole("num_register_tokens", 1)) if is_there else 0
 
     def _kinds(self, family: Family) -> dict["_Kind", int]:
         """Return how many layers there are of each kind."""
@@ -239,7 +270,15 @@ class _Counting:
             reach = family.setting("reach", self.config, layer)
             window = 2 * reach + 1 if reach else family.setting("window", self.config, layer)
             norm = family.setting("norm", self.config, layer) or "pre"
-            return _Kind(window, self._is_routed(family, layer), norm)
+            heads = int(family.setting("heads", self.config, layer))
+            kv = family.of("key_heads", self.config, layer) or heads
+            is_latent = self.config.says("kv_lora_rank")
+            width = 0 if is_latent else self._width(heads, layer, window)
+            makes = "QKV" if family.of("sharing", self.config, layer) is None else "Q"
+            is_one = window is None and self.config.is_so("attention_k_eq_v", False)
+            makes = makes.replace("V", "") if is_one else makes
+            routed = self._is_routed(family, layer)
+            return _Kind(window, routed, norm, (heads, int(kv), width), makes)
 
         return Counter(map(kind_of, range(count)))
 
@@ -263,8 +302,8 @@ class _Counting:
             raise self.config.wrong(key, found, "a list")
         return found
 
-    def _layer(self, family: Family, heads: int, kind: "_Kind") -> None:
-        biases, n = family.of("biases", self.config), self.n
+    def _layer(self, family: Family, kind: "_Kind") -> None:
+        biases, n, heads = family.of("biases", self.config), self.n, kind.heads[0]
         is_causal = family.setting("causal", self.config)
         is_masked = is_causal or ("reach" in family.settings and kind.window)
         first = 1 if is_causal else (kind.window or 1) // 2 + 1
@@ -272,21 +311,22 @@ class _Counting:
         if self.config.says("kv_lora_rank"):
             self._latent(heads, hidden)
         else:
-            width = self._width(heads)
-            cached = min(n, kind.window or n) if family.settings["block"] == DECODER else 0
-            kv = family.of("key_heads", self.config) or heads
-            self._attention("", (heads, kv, width), biases, hidden, cached)
+            is_cached = family.settings["block"] == DECODER and kind.makes != "Q"
+            cached = min(n, kind.window or n) if is_cached else 0
+            self._attention("", kind.heads, biases, hidden, cached, makes=kind.makes)
             if family.sides:
-                self._attention("cross.", (heads, kv, width), biases, 0, n)
-            self._of_one_size(family, (heads, kv, width))
-            self._own(family, (heads, width))
+                self._attention("cross.", kind.heads, biases, 0, n)
+            self._of_one_size(family, kind)
+            self._own(family, (heads, kind.heads[2]))
         norms = _NORMS.get(kind.norm, 3 if family.sides else 2)
         norms = 1 if family.setting("parallel", self.config) == "shared" else norms
         kinds = self._gain_and_bias(family, family.settings["normalization"])
         self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
         is_gated = family.of("is_gated", self.config)
         if not kind.is_routed:
-            self._feed_forward("", self._inner(family), biases, is_gated=is_gated)
+            is_wide = kind.makes == "Q" and self.config.is_so("use_double_wide_mlp", False)
+            inner = self._inner(family) * (1 + is_wide)
+            self._feed_forward("", inner, biases, is_gated=is_gated)
             return
         self._experts(family, biases, is_gated=is_gated)
 
@@ -299,14 +339,49 @@ class _Counting:
             **dict.fromkeys(("lambda_1", "lambda_2"), self.d),
             **dict.fromkeys(("xielu_alpha_p", "xielu_alpha_n"), 1),
             **{"sinks": count, "gain_C": count * width, "rel_bias": count * buckets},
+            "gamma_gate": count,
+            "plane": count * self._plane("use_relative_position_bias"),
         }
         own = dict.fromkeys(family.own.values())
-        for name in (name for name in own if name in sizes):
+        for name in (name for name in own if sizes.get(name)):
             self._vectors(name, width=sizes[name])
         if "gain_G" in own:
             self._vectors("gain_G", width=self._inner(family))
         if "W_gate" in own:
-            self._project("gate", self.d, count * width, step="C_gated")
+            is_of_head = self.config.get("gating", None) in (True, "per-head")
+            self._project("gate", self.d, count * (1 if is_of_head else width), step="C_gated")
+        if "W_gru" in own:
+            self._project("gru", width, 8, self.n * count, bias=True)
+        if "W_rel" in own:
+            self._add("parameters", "W_rel", self.d, count * width)
+            self._add("parameters", "biases of queries, and of segments", 5, count * width)
+            rows = 2 * self.n
+            self._step("K_rel", (rows, self.d, count * width), (rows, count * width))
+            self._step("Q · K_rel", (count, self.n, rows, width), (count, self.n, rows))
+        self._more_of_layer(family)
+
+    def _more_of_layer(self, family: Family) -> None:
+        """Add what layers of Longformer and Gemma 4 have beside their parts."""
+        if self.config.get("model_type", None) == "longformer":  # for tokens that attend to all
+            for name in "QKV":
+                self._add("parameters", f"W_{name} and b_{name}, global", self.d + 1, self.d)
+        if self.config.is_so("enable_moe_block", False):
+            self._project("route", self.d, self._size("num_experts"))
+            self._vectors("scale_experts", width=self._size("num_experts"))
+            self._vectors("scale_route", "gain_mlp", "gain_moe", "gain_moe2")
+            experts = self._size("num_experts"), self._size("top_k_experts")
+            inner = self._size("moe_intermediate_size")
+            self._feed_forward("experts.", inner, "", is_gated=True, experts=experts)
+        if family.of_layers and (width := self.config.get("hidden_size_per_layer_input", 0)):
+            self._project("ple", self.d, width)
+            self._project("ple2", width, self.d)
+            self._vectors("gain_ple")
+
+    def _plane(self, key: str) -> int:
+        """Return the number of distances of patches that a key asks for, 3 for the class token."""
+        if not self.config.is_so(key, False):
+            return 0
+        return (2 * (self._size("image_size") // self._size("patch_size")) - 1) ** 2 + 3
 
     def _distances(self, far: Distances, heads: int) -> None:
         """Add the scores of distances of DeBERTa, for every row of their table."""
@@ -329,6 +404,13 @@ class _Counting:
             if name == "rel_bias":
                 buckets = self._size("relative_attention_num_buckets", default=32)
                 self._add("parameters", f"{dot}{name}", buckets, heads)
+            elif name == "distances":
+                self._add("parameters", name, self._size("num_buckets", default=320), heads)
+            elif name == "class_angle":
+                self._vectors(name, width=self.d // heads // 2)
+            elif name == "plane_of_all":
+                rows = self._plane("use_shared_relative_position_bias")
+                self._add("parameters", name, rows, heads)
             elif far is not None and name == "E_rel":
                 self._add("parameters", name, 2 * far.span, self.d)
             elif far is not None and far.is_normed:
@@ -339,7 +421,8 @@ class _Counting:
         if family.widens and family.convolutions:
             self._features()
             return
-        for number, (name, stride) in enumerate(family.convolutions):
+        convolutions = () if "E" in family.begins else family.convolutions
+        for number, (name, stride) in enumerate(convolutions):
             ins, rows = self.d if number else self._size("num_mel_bins"), self.n * (3 - stride)
             self._project(name.rpartition(".")[2], 3 * ins, self.d, rows, bias=True)
 
@@ -373,17 +456,21 @@ class _Counting:
 
     def _experts(self, family: Family, biases: str, *, is_gated: bool) -> None:
         """Add a router, experts and a shared expert."""
-        inner = self._size("moe_intermediate_size", "intermediate_size")
+        inner = self._size(
+            "moe_intermediate_size", "intermediate_size", "ffn_config.ffn_hidden_size"
+        )
         keys = "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"
-        experts = self._size(*keys), self._size("num_experts_per_tok", "moe_k", "moe_topk")
+        top_k = family.setting("top_k", self.config)
+        experts = self._size(*keys, "ffn_config.moe_num_experts"), top_k
         fields = family.own.values()
         self._project("router", self.d, experts[0], bias="b_router" in fields)
-        if any(map(self.config.says, ("moe_k", "route_scale"))):  # a parameter only there
+        kept = "moe_k", "route_scale", "moe_routed_scaling_factor"
+        if any(map(self.config.says, kept)):  # a parameter only there
             self._vectors("b_choice", width=experts[0])
-        own = "123" if "b_13_in_out" in fields else ""
+        own = "123" if {"b_13_in_out", "b_13"} & {*fields} else ""
         self._feed_forward("experts.", inner, own, is_gated=is_gated, experts=experts)
         several = ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts")
-        shared = next((n for each in several if (n := self.config.count_or_none(each))), 0)
+        shared = next((self.config.whole(each) for each in several if self.config.get(each, 0)), 0)
         key = next((each for each in _SHARED if self.config.get(each, 0)), "")
         if shared or key:
             inner = self._size(key) if key else inner * shared
@@ -393,41 +480,46 @@ class _Counting:
 
     def _inner(self, family: Family) -> int:
         """Return the width of the feed-forward part; DINOv2 has a ratio."""
+        dense = self.config.count_or_none("prefix_dense_intermediate_size")
+        if dense is not None:
+            return dense
         if not self.config.says("mlp_ratio"):
             return self._size(f"{family.settings['block']}_ffn_dim", *_INNER, default=4 * self.d)
         inner = int(self.d * self.config.number("mlp_ratio"))
         return (inner * 2 // 3 + 7) // 8 * 8 if family.of("is_gated", self.config) else inner
 
-    def _width(self, heads: int) -> int:
+    def _width(self, heads: int, layer: int, window: int | None) -> int:
         """Return the width of a head."""
+        own = f"per_layer_config.{layer}.head_dim", *(["global_head_dim"] if not window else ())
         of_type = _WIDTHS.get(self.config.get("model_type"), 0)
         if not of_type and self.d % heads and not any(map(self.config.says, ("head_dim", "d_kv"))):
             where = self.config.place
             raise InputError(f"{where}: {heads} heads do not divide a width of {self.d}")
-        return self._size("head_dim", "d_kv", default=of_type or self.d // heads)
+        return self._size(*own, "head_dim", "d_kv", default=of_type or self.d // heads)
 
     def _attention(
         self, own: str, heads: tuple[int, int, int], biases: str, hidden: int, cached: int,
-        *, queries: int = 0,
+        *, queries: int = 0, makes: str = "QKV",
     ) -> None:  # fmt: skip
         """Add an attention of heads of queries, of keys, and of a width; masks hide some pairs."""
         count, kv, width = heads
         for name, outs, rows in (("Q", count, queries), ("K", kv, 0), ("V", kv, 0)):
-            self._project(own + name, self.d, outs * width, rows, bias=name in biases)
+            if name in makes:
+                self._project(own + name, self.d, outs * width, rows, bias=name in biases)
         halves = 1 + ("lambda_q1" in self.family.own.values())  # of values, which heads weigh
         self._weigh(own, (count, queries or self.n), (width, halves * width), hidden)
         self._project(f"{own}O", count * width, self.d, queries, bias="O" in biases)
         if cached:
             self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)
 
-    def _of_one_size(self, family: Family, heads: tuple[int, int, int]) -> None:
+    def _of_one_size(self, family: Family, layers: "_Kind") -> None:
         """Add the gains of normalized queries and keys: one for all heads, or each without bias."""
-        kind, (*counts, width) = family.setting("qk_norm", self.config), heads
+        kind, (*counts, width) = family.setting("qk_norm", self.config), layers.heads
         if kind is None or family.own_gains == "none":
             return
         is_each = family.own_gains == "each"
         kinds = ("gamma",) if is_each else self._gain_and_bias(family, kind)
-        for name, count in zip("QK", counts, strict=True):
+        for name, count in zip(layers.makes[:2], counts, strict=False):
             own = count * width if is_each else width
             self._vectors(*(f"{each}_{name}" for each in kinds), width=own)
 
@@ -457,6 +549,14 @@ class _Counting:
         self._weigh("", (heads, self.n), (plain + turned, d_v), hidden)
         self._project("O", heads * d_v, self.d, bias=bias)
         self._add("cached", "C_KV, K_R", self.n, rank + turned)
+        if self.config.says("index_topk"):
+            count, width = self._size("index_n_heads"), self._size("index_head_dim")
+            self._project("index.Q", ins, count * width)
+            self._project("index.K", self.d, width)
+            self._vectors("gamma_index", "beta_index", width=width)
+            self._project("index.weights", self.d, count)
+            pairs = count, self.n, self.n
+            self._step("index.S", (*pairs, width + 1), pairs)
 
     def _feed_forward(
         self, own: str, inner: int, biases: str, *, is_gated: bool,
@@ -482,12 +582,11 @@ class _Counting:
             self._project("pre", self.d, d, bias=True)
         if "W_probe" in tensors:
             self._pooling()
+        elif "gain_pool" in tensors and "W_pool" not in tensors:
+            self._vectors("gain_pool", "bias_pool")
         if "W_pre" in tensors:
-            is_pooled = head.gives == POOLED
-            keys = ("projection_dim", "projection_size", "pooler_output_size") if is_pooled else ()
-            is_narrow = head.gives == MASKED
-            name, wide = ("pool" if is_pooled else "pre"), self._size(*keys, default=d)
-            wide = self.e if is_narrow else wide
+            wide = self._hidden(head, tensors["W_pre"], d)
+            name = "pool" if head.gives == POOLED else "pre"
             self._project(name, d, wide, rows, bias="b_pre" in tensors)
             self._vectors(*(n for n in ("gamma_pre", "beta_pre") if n in tensors), width=wide)
             d = wide
@@ -503,6 +602,15 @@ class _Counting:
             both = not is_tied and " " in head.tensors["b_out"]  # that of BERT is kept twice
             self._add("parameters", "b_out", *[2] * both, outs)
         self._step("out", (rows, d, outs), (rows, outs))
+
+    def _hidden(self, head: Head, name: str, d: int) -> int:
+        """Return the width of the hidden layer of a head, whose weights have this name."""
+        if head.gives == MASKED:
+            return self._size("output_embedding_size", default=self.e)
+        if head.gives != POOLED:
+            return d
+        projected = "projection_dim", "projection_size"
+        return self._size(*(("pooler_output_size",) if "pooler" in name else projected), default=d)
 
     def _pooling(self) -> None:
         """Add the attention of a learned query of SigLIP, and the feed-forward part after it."""

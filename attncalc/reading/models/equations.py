@@ -2,11 +2,25 @@
 
 from collections.abc import Callable
 from math import exp
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from attncalc.reading.models.family import Said, a_number_or_none, an_activation, if_given
+from attncalc.reading.models.family import (
+    Said,
+    a_count,
+    a_number_or_none,
+    a_window,
+    an_activation,
+    if_given,
+)
 from attncalc.reading.models.folder import Config
 
+_ACTIVATED = {
+    "gelu": "gelu({0})",
+    "gelu-tanh": "0.5 * {0} * (1 + tanh(sqrt(2 / pi) * ({0} + 0.044715 * {0} ** 3)))",
+    "relu": "relu({0})",
+    "silu": "silu({0})",
+}
+_OF_LENGTH_1 = "{0}[{1},{2}] / sqrt(sum({0}[{1},e] ** 2 for e in {3}) / {3} + {4!r})"
 _NORMED = "({0}[{1},a] - mu_{2}[{1}]) / sqrt(var_{2}[{1}] + {3!r}) * gain_{2}[a] + bias_{2}[a]"
 
 
@@ -19,22 +33,32 @@ def _normed(read: str, row: str, name: str, eps: float) -> list[str]:
     ]
 
 
-def clipped(key: str, *normed: str) -> Said:
+def _made(x: str, read: str, config: Config, *, has_heads: bool) -> str:
+    """Return the projection of an input as queries, keys or values, of one head or of several."""
+    own, row = ("h,", "h,0,") if has_heads else ("", "")
+    bias = f" + b_{x}[{row}c]" * config.is_so("attention_bias", False)
+    return f"sum({read}[i,a] * W_{x}[{own}a,c] for a in d){bias}"
+
+
+def clipped(key: str, *normed: str, key_heads: str = "num_key_value_heads") -> Said:
     """Return a reader of the equations of clipped queries, keys and values, if a key says so.
 
     normed: those that are normalized before, by the mean square over all heads.
+    key_heads: the key of the number of heads of keys.
     """
 
     def says(config: Config, layer: int) -> list[str]:
         most = float(a_number_or_none(key)(config, layer))
-        plain = "sum(N_1[i,a] * W_{0}[h,a,c] for a in d)"
-        plain += " + b_{0}[h,0,c]" * config.is_so("attention_bias", False)
-        after = "gamma_{0}[h,0,c] * {0}[h,i,c] / sqrt(ms_{0}[h,i,0] + {1})"
-        lines = []
+        eps, lines = float(config.number("rms_norm_eps", 0)), []
         for x, title in (("Q", "queries"), ("K", "keys"), ("V", "values")):
-            step, right = (f"{x}_norm", after) if x in normed else (x, plain)
-            right = right.format(x, float(config.number("rms_norm_eps", 0)))
-            lines.append(f"{step}[h,i,c] = min(max({right}, -{most}), {most})  # {title}, clipped")
+            has_heads = x == "Q" or config.count_or_none(key_heads) != 1
+            step, right = x, _made(x, "N_1", config, has_heads=has_heads)
+            h = "h," * has_heads
+            if x in normed:
+                step = f"{x}_norm"
+                row = "h,0,c" if has_heads else "c"
+                right = f"gamma_{x}[{row}] * {x}[{h}i,c] / sqrt(ms_{x}[{h}i,0] + {eps})"
+            lines.append(f"{step}[{h}i,c] = min(max({right}, -{most}), {most})  # {title}, clipped")
         return lines
 
     return if_given(key, says)
@@ -50,10 +74,10 @@ def normed_after_rope(gain: str = "") -> Said:
         heads, eps = config.count("num_attention_heads"), config.number("rms_norm_eps")
         group = heads // (config.count_or_none("num_key_value_heads") or heads)
         one = gain and f"{gain}{{0}}[c] * "
-        one += "{0}_rot[h,i,c] / sqrt(sum({0}_rot[h,i,e] ** 2 for e in d_k) / d_k + {1!r})"
+        one += _OF_LENGTH_1.format("{0}_rot", "h,i", "c", "d_k", eps)
         return [
-            f"Q_normed[h,i,c] = {one.format('Q', eps)}  # queries, normalized",
-            f"K_normed[h,i,c] = {one.format('K', eps)}  # keys, normalized",
+            f"Q_normed[h,i,c] = {one.format('Q')}  # queries, normalized",
+            f"K_normed[h,i,c] = {one.format('K')}  # keys, normalized",
             f"S[h,i,j] = sum(Q_normed[h,i,c] * K_normed[h // {group},j,c] for c in d_k)",
         ]
 
@@ -66,10 +90,19 @@ def _projected(read: str, config: Config) -> str:
     return f"O[i,a] = sum({read}[i,c] * W_O[c,a] for c in columns({read})){bias}"
 
 
-def gated(config: Config, layer: int) -> list[str]:
-    """Return the outputs of AFMoE, whose heads are gated by their inputs."""
-    gate = "sigmoid(sum(N_1[i,a] * W_gate[c,a] for a in d))"
-    return [f"C_gated[i,c] = C[i,c] * {gate}  # heads, gated", _projected("C_gated", config)]
+def gated(function: str = "sigmoid({0})", of_heads: tuple[Any, ...] = ()) -> Said:
+    """Return a reader of the outputs of AFMoE or Laguna, whose heads are gated by their inputs.
+
+    function: that of a gate.
+    of_heads: the values of the key gating for which each head has one gate, and not each column.
+    """
+
+    def says(config: Config, layer: int) -> list[str]:
+        place = "c // d_v" if config.get("gating", None) in of_heads else "c"
+        gate = function.format(f"sum(N_1[i,a] * W_gate[{place},a] for a in d)")
+        return [f"C_gated[i,c] = C[i,c] * {gate}  # heads, gated", _projected("C_gated", config)]
+
+    return says
 
 
 def differential(config: Config, layer: int) -> list[str]:
@@ -131,13 +164,12 @@ def by_xielu(config: Config, layer: int) -> list[str]:
 
 def normed_within(config: Config, layer: int) -> list[str]:
     """Return what BitNet normalizes within its parts: heads side by side, and hidden features."""
-    eps = config.number("rms_norm_eps")
-    mean = "sum({0}[i,e] ** 2 for e in columns({0})) / columns({0})"
-    one = f"gain_{{0}}[c] * {{0}}[i,c] / sqrt({mean} + {{1!r}})"
+    one = "gain_{0}[c] * "
+    one += _OF_LENGTH_1.format("{0}", "i", "c", "columns({0})", config.number("rms_norm_eps"))
     return [
-        f"C_norm[i,c] = {one.format('C', eps)}  # heads side by side, normalized",
+        f"C_norm[i,c] = {one.format('C')}  # heads side by side, normalized",
         _projected("C_norm", config),
-        f"G_norm[i,c] = {one.format('G', eps)}  # hidden features, normalized",
+        f"G_norm[i,c] = {one.format('G')}  # hidden features, normalized",
         "F_2[i,a] = sum(G_norm[i,c] * W_2[c,a] for c in columns(G_norm))",
     ]
 
@@ -173,6 +205,212 @@ def tuned_if_long(config: Config, layer: int) -> list[str] | None:
     if not scale:
         return None
     return _tuned(f"i // {config.count('rope_parameters.original_max_position_embeddings')}", scale)
+
+
+def _plane(config: Config) -> tuple[int, int]:
+    """Return the numbers of rows and columns of the patches of an image."""
+    pairs = zip(config.sides("image_size"), config.sides("patch_size"), strict=True)
+    down, across = (size // patch for size, patch in pairs)
+    return down, across
+
+
+def turned_in_plane(config: Config, layer: int) -> list[str]:
+    """Return scores whose queries and keys are turned by rows and columns of patches.
+
+    One half of the pairs of columns turns by rows, the other by columns of an image. In DINOv3,
+    places are from -1 to 1, and tokens before the patches are not turned; in MLCD, the class token
+    turns by learned angles.
+    """
+    down, across = _plane(config)
+    half = config.count("hidden_size") // config.count("num_attention_heads") // 2
+    is_learned = config.says("rope_parameters")
+    base = config.number("rope_parameters.rope_theta" if is_learned else "rope_theta")
+    before = 1 + config.whole("num_register_tokens", 0)
+    first = "class_angle[0,c]" if is_learned else "0"
+
+    def placed(row: str, count: int) -> str:
+        return row if is_learned else f"2 * pi * (({row}) * 2 + 1 - {count}) / {count}"
+
+    rows = placed(f"(i - {before}) // {across}", down)
+    columns = placed(f"(i - {before}) % {across}", across)
+    slower = f"{base!r} ** (c % {half // 2} / {half // 2})"
+    place = f"({rows} if c < {half // 2} else {columns})"
+    return [
+        f"angle[i in n,c in {half}] = {first} if i < {before} else {place} / {slower}  # angles",
+        *(
+            f"{x}_turned[h,i,c] = {x}[h,i,c] * cos(angle[i,c % {half}]) + ({x}[h,i,c - {half}] "
+            f"if c >= {half} else -{x}[h,i,c + {half}]) * sin(angle[i,c % {half}])  # {x}, turned"
+            for x in "QK"
+        ),
+        "S[h,i,j] = sum(Q_turned[h,i,c] * K_turned[h,j,c] for c in d_k)",
+    ]
+
+
+def biased_in_plane(config: Config, layer: int) -> list[str] | None:
+    """Return the scores of BEiT, with a bias for the distance of patches in rows and columns.
+
+    The last three rows of the table are those of the class token. Bao et al., *BEiT* (2021).
+    """
+    keys = "use_relative_position_bias", "use_shared_relative_position_bias"
+    pairs = zip(keys, ("plane", "plane_of_all"), strict=True)
+    if not (tables := [table for key, table in pairs if config.is_so(key, False)]):
+        return None
+    down, across = _plane(config)
+    wide = 2 * across - 1
+    rows = f"(i - 1) // {across} - (j - 1) // {across} + {down - 1}"
+    columns = f"(i - 1) % {across} - (j - 1) % {across} + {across - 1}"
+    last = (2 * down - 1) * wide
+    of_class = f"({last + 2} if i + j == 0 else ({last} if i == 0 else {last + 1}))"
+    slot = f"{of_class} if min(i, j) == 0 else ({rows}) * {wide} + {columns}"
+    bias = " + ".join(f"{table}[{slot},h]" for table in tables)
+    return [f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) + {bias}  # with biases of distances"]
+
+
+def normed_mean(which: str, count: str) -> Said:
+    """Return a reader of what the head of BEiT or AST reads: the mean of some tokens, normalized.
+
+    which, count: a condition for the place i of a token, and the number of these tokens.
+    """
+
+    def says(config: Config, layer: int) -> list[str]:
+        *moments, normed = _normed("Y_some", "z", "pool", float(config.number("layer_norm_eps")))
+        return [
+            f"Y_some[z in 1,a in d] = sum(Y[i,a] for i in n if {which}) / ({count})  # mean",
+            *moments,
+            f"Y_mean{normed.removeprefix('N_pool')}  # normalized",
+        ]
+
+    return says
+
+
+def biased_by_gates(config: Config, layer: int) -> list[str]:
+    """Return the scores of WavLM, with biases for distances that gates of queries scale.
+
+    Chen et al., *WavLM* (2022). Far distances share buckets, by logarithms.
+    """
+    heads, width = config.count("num_attention_heads"), config.count("hidden_size")
+    half = config.count("num_buckets", 320) // 2
+    most, near = config.count("max_bucket_distance", 800), half // 2
+    read = "N_1" if config.is_so("do_stable_layer_norm", False) else "X" if layer else "N_E"
+    token = f"{read}[i,h * {width // heads} + c]"
+
+    def gate(first: int) -> str:
+        row = f"sum({token} * W_gru[e + {first},c] for c in {width // heads})"
+        return f"sigmoid(sum({row} + b_gru[e + {first}] for e in 4))"
+
+    log = f"log(abs(i - j) / {near}) / log({most / near!r}) * {half - near}"
+    far = f"{near} + sum(1 for k in {half - near - 1} if k + 1 <= {log})"
+    of_distance = f"distances[far[i,j] + ({half} if j > i else 0),h]"
+    return [
+        f"far[i in n,j in n] = abs(i - j) if abs(i - j) < {near} else {far}  # in buckets",
+        f"gate[h in {heads},i in n,z in 1] = 2 + {gate(0)} * ({gate(4)} * gamma_gate[h] - 1)"
+        "  # gates of biases",
+        f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) + gate[h,i,0] * {of_distance}"
+        "  # with gated biases of distances",
+    ]
+
+
+def with_embedding_of_layer(config: Config, layer: int) -> list[str]:
+    """Return the values of Gemma 4, normalized, and its outputs, scaled by a learned number.
+
+    A layer that shares keys and values reads the input of the layer whose they are (X_kv). Small
+    models also embed each token for each layer.
+    """
+    eps, lines, read, more = config.number("rms_norm_eps"), [], "N_1", ""
+    has_heads = keys_of_gemma_4(config, layer) > 1
+    h = "h," * has_heads
+    if sharing_layer(config, layer) is not None:
+        read, one = "N_kv", _OF_LENGTH_1.format("X_kv", "i", "a", "d", eps)
+        lines += [
+            f"N_kv[i,a] = gain_kv[a] * {one}  # input of an earlier layer, normalized",
+            f"K[{h}i,c] = {_made('K', read, config, has_heads=has_heads)}  # keys",
+        ]
+    one = _OF_LENGTH_1.format("V_all", f"{h}i", "c", "columns(V_all)", eps)
+    lines += [
+        f"V_all[{h}i,c] = {_made('V', read, config, has_heads=has_heads)}  # values",
+        f"V[{h}i,c] = {one}  # values, normalized",
+    ]
+    if config.is_so("enable_moe_block", False):
+        lines += _beside_experts(config, eps)
+    if config.get("hidden_size_per_layer_input", None):
+        activated = _ACTIVATED[an_activation("hidden_activation")(config, 0)].format("F_ple[i,u]")
+        one = _OF_LENGTH_1.format("X_ple", "i", "u", "columns(X_ple)", eps)
+        out = _OF_LENGTH_1.format("O_ple", "i", "a", "d", eps)
+        more = " + N_ple[i,a]"
+        lines += [
+            "X_ple[i,u] = sum(X_begin[i,a] * W_begin[u,a] for a in d) / sqrt(d)  # embedded tokens",
+            f"P_ple[i,u] = (gain_begin[u] * {one} + E_ple[i,u] * sqrt(columns(X_ple))) / sqrt(2)"
+            "  # embedding of the layer",
+            "F_ple[i,u] = sum((R_1[i,a] + N_4[i,a]) * W_ple[u,a] for a in d)",
+            f"G_ple[i,u] = {activated} * P_ple[i,u]  # gated",
+            "O_ple[i,a] = sum(G_ple[i,u] * W_ple2[a,u] for u in columns(G_ple))  # projected",
+            f"N_ple[i,a] = gain_ple[a] * {out}  # normalized",
+        ]
+    whole = f"R_all[i,a] = R_1[i,a] + N_4[i,a]{more}  # sum of all parts"
+    return [*lines, whole, "Y[i,a] = R_all[i,a] * layer_scalar  # scaled"]
+
+
+def _beside_experts(config: Config, eps: float) -> list[str]:
+    """Return the experts of Gemma 4, which read what its feed-forward part does not change."""
+    activated = _ACTIVATED[an_activation("hidden_activation")(config, 0)].format("F_gate[e,i,u]")
+    count, inner = config.count("num_experts"), config.count("moe_intermediate_size")
+    shares = "sum(E_top[i,f] for f in columns(E_top))"
+    made = "sum(G_moe[e,i,u] * W_down[e,a,u] for u in columns(G_moe))"
+
+    def normed(name: str) -> str:
+        return _OF_LENGTH_1.format(name, "i", "a", "d", eps)
+
+    def projected(first: int) -> str:
+        return f"sum(N_moe[i,a] * W_both[e,u + {first},a] for a in d)"
+
+    return [
+        f"N_route[i,a] = {normed('R_1')}  # input of the router, normalized",
+        "E_logits[i,e] = sum(N_route[i,a] * scale_route[a] * W_route[e,a] for a in d) / sqrt(d)",
+        "E_prob[i,e] = softmax(E_logits[i,f] for f in columns(E_logits))[e]",
+        "E_better[i,e] = sum(1 for f in columns(E_prob) if E_prob[i,f] > E_prob[i,e])",
+        f"E_top[i,e] = E_prob[i,e] if E_better[i,e] < {config.count('top_k_experts')} else 0",
+        f"E_share[i,e] = E_top[i,e] / {shares} * scale_experts[e]  # shares of experts",
+        "N_moe[i,a] = gain_moe[a] * N_route[i,a]  # input of the experts",
+        f"F_gate[e in {count},i in n,u in {inner}] = {projected(0)}  # gates of experts",
+        f"F_up[e in {count},i in n,u in {inner}] = {projected(inner)}",
+        f"G_moe[e,i,u] = {activated} * F_up[e,i,u]  # hidden features of experts",
+        f"F_moe[i,a in d] = sum(E_share[i,e] * {made} for e in {count})  # experts, weighed",
+        f"F_all[i,a] = gain_mlp[a] * {normed('F_2')} + gain_moe2[a] * {normed('F_moe')}",
+        f"N_4[i,a] = gamma_4[a] * {normed('F_all')}  # both, normalized",
+    ]
+
+
+def keys_of_gemma_4(config: Config, layer: int) -> int:
+    """Return the number of key heads of a layer, which layers without windows may have fewer of."""
+    own = [f"per_layer_config.{layer}.num_key_value_heads"]
+    if a_window(config, layer) is None and config.is_so("attention_k_eq_v", False):
+        own.append("num_global_key_value_heads")
+    return int(a_count(*own, "num_key_value_heads")(config, layer))
+
+
+def sharing_layer(config: Config, layer: int) -> int | None:
+    """Return the last layer of its kind with keys of its own, for one of Gemma 4 without."""
+    kinds = config.get("layer_types")
+    first = config.count("num_hidden_layers") - config.whole("num_kv_shared_layers", 0)
+    if layer < first:
+        return None
+    return max((n for n in range(first) if kinds[n] == kinds[layer]), default=None)
+
+
+def with_relative_keys(config: Config, layer: int) -> list[str]:
+    """Return the scores of XLNet, which add products with projected sinusoids of distances.
+
+    Dai et al., *Transformer-XL* (2019). Each product has its own bias of queries.
+    """
+    heads, d = config.count("n_head"), config.count("d_model")
+    angle = f"(n - p) / 10000 ** (2 * (a % {d // 2}) / {d})"
+    return [
+        f"P_rel[p in 2 * n,a in d] = sin({angle}) if a < {d // 2} else cos({angle})  # distances",
+        f"K_rel[h in {heads},p in 2 * n,c in d_k] = sum(P_rel[p,a] * W_rel[a,h,c] for a in d)"
+        "  # keys of distances",
+        "S_scaled[h,i,j] = sum((Q[h,i,c] + bias_near[h,c]) * K[h,j,c] + (Q[h,i,c] + bias_far[h,c])"
+        " * K_rel[h,n + j - i,c] for c in d_k) / sqrt(d_k)  # with distances",
+    ]
 
 
 class Distances(NamedTuple):
@@ -258,12 +496,6 @@ def _projected_distances(config: Config, found: Distances) -> Callable[[str], st
     return projected
 
 
-_ACTIVATED = {
-    "gelu": "gelu({0})",
-    "gelu-tanh": "0.5 * {0} * (1 + tanh(sqrt(2 / pi) * ({0} + 0.044715 * {0} ** 3)))",
-    "relu": "relu({0})",
-    "silu": "silu({0})",
-}
 _POOLING = (
     "S_pool[h,z,i] = sum(Q_pool[h,z,c] * K_pool[h,i,c] for c in {width}) / sqrt({width})"
     "  # scaled scores of the pooling",

@@ -39,7 +39,7 @@ from attncalc.reading.models.family import (
     where,
 )
 from attncalc.reading.models.folder import MISSING, Config
-from attncalc.reading.models.names import LINEAR, OUT_IN, fields_by_end
+from attncalc.reading.models.names import LINEAR, OF_NORMS, OUT_IN, fields_by_end
 from attncalc.reading.models.rope import (
     USUAL_BASE,
     a_base,
@@ -52,7 +52,7 @@ from attncalc.reading.models.rope import (
 
 _NORM = ("gamma", "beta")
 _linear = partial(fields_by_end, kinds=LINEAR)
-_normed = partial(fields_by_end, kinds={"weight": "gamma", "bias": "beta"})
+_normed = partial(fields_by_end, kinds=OF_NORMS)
 
 
 def _around(*places: str) -> dict[str, str]:
@@ -153,7 +153,7 @@ _GPT_HEADS = {
 _LLAMA = _like(
     _DECODER,
     "Llama",
-    "llama internlm3 iquestcoder",
+    "llama internlm3 iquestcoder emu3_text_model",
     **_said(eps="rms_norm_eps"),
     positions="rope",
     rope_base=a_base,
@@ -343,7 +343,7 @@ def _like_t5(title: str, kind: str, shrinks: Any = 1, **of_both: Any) -> Family:
 _BERT = _like(
     _POST,
     "BERT",
-    "bert",
+    "bert dpr splinter align_text_model chinese_clip_text_model",
     layers=("encoder.layer.{}.",),
     tokens="embeddings.word_embeddings.weight",
     begins={
@@ -360,7 +360,7 @@ _BERT = _like(
             "{}pooler.dense", "cls.seq_relationship", labels=("is next", "is not next")
         ),
         **_OF_TOKENS,
-        "BertModel": _OF_POOLER,
+        **dict.fromkeys(("BertModel", "AlignTextModel", "ChineseCLIPTextModel"), _OF_POOLER),
     },
     asks={
         "position_embedding_type": ("absolute", None),
@@ -384,6 +384,7 @@ _ROTARY_BERT = _like(
     own=_normed({"1": "attn_ln post_attention_layernorm", "2": "mlp_ln post_mlp_layernorm"}),
 )
 _WITHOUT_NORM = {name: place for name, place in _BERT.begins.items() if not name.endswith("_E")}
+_WITHOUT_PLACES = {name: place for name, place in _BERT.begins.items() if name != "P"}
 _WITHOUT_TYPES = {name: place for name, place in _BERT.begins.items() if name != "W_type"}
 
 
@@ -400,6 +401,24 @@ def _is_local(config: Config, layer: int) -> bool:
     if isinstance(kinds, list) and layer < len(kinds):
         return bool(kinds[layer] == "sliding_attention")
     return layer % int(config.count("global_attn_every_n_layers", 3)) != 0
+
+
+def _says_what_is_local(config: Config, layer: int) -> tuple[str, ...]:
+    """Return the remark on Longformer; refuse heads for which some tokens attend to all others."""
+    if any(
+        each in str(config.get("architectures", "")) for each in ("Sequence", "Quest", "Choice")
+    ):
+        raise config.wrong(
+            "architectures", config.get("architectures"), "one without global tokens"
+        )
+    return ("no token attends to all others (global attention)",)
+
+
+def _most_of_bigbird(config: Config, layer: int) -> int | None:
+    """Return the number of tokens up to which BigBird attends to all of them."""
+    if config.get("attention_type", "block_sparse") == "original_full":
+        return None
+    return int((5 + 2 * config.count("num_random_blocks")) * config.count("block_size"))
 
 
 def _is_both_ways(config: Config, layer: int) -> bool:
@@ -441,6 +460,20 @@ def _modern_head(hidden: str) -> Head:
 
 
 _MODERN_HEAD = _modern_head("head")
+
+
+def _without_masks(config: Config, layer: int) -> Any:
+    """Return the factors of the tokens of ESM, which grow for those that masks replace."""
+    if not config.is_so("token_dropout", False):
+        return None
+    mask = config.get("mask_token_id", None)
+
+    def factors(ids: Sequence[int]) -> list[list[float]]:
+        is_masked = [each == mask for each in ids]
+        grown = (1 - 0.15 * 0.8) / max(1 - sum(is_masked) / len(ids), 1 / len(ids))
+        return [[0.0 if each else grown] for each in is_masked]
+
+    return factors
 
 
 def _with_hidden(read: Any, **own: Any) -> Head:
@@ -575,11 +608,57 @@ _VIT = _like(
     ends=_at(_NORM, out="layernorm"),
     outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_POOLER},
 )
-_OF_BOTH_TOWERS = ("CLIPModel", "MetaClip2Model", "ModelWithProjection")
+_DINO_V3 = _like(
+    _DINO,
+    "DINOv3",
+    "dinov3_vit",
+    biases=_biased("", query_bias="Q", key_bias="K", value_bias="V", proj_bias="O", mlp_bias="123"),
+    is_gated=if_so("use_gated_mlp", True, False),
+    layers=("layer.{}.",),
+    activation=_HIDDEN_ACT,
+    equations=equations.turned_in_plane,
+    begins={
+        "E": "embeddings.patch_embeddings.weight",
+        "b_E": "embeddings.patch_embeddings.bias",
+        "class_token": "embeddings.cls_token",
+        "more_tokens": "embeddings.register_tokens",
+    },
+    optional={"more_tokens": "num_register_tokens"},
+    ends=_at(_NORM, out="norm"),
+    usual={
+        **dict.fromkeys(("query_bias", "value_bias", "proj_bias", "mlp_bias"), True),
+        **{"use_mask_token": True, "num_register_tokens": 0, "use_swiglu_ffn": False},
+    },
+)
+_OF_MEAN_PATCH = Head(
+    {**_at(out="classifier"), **_at(("gain", "bias"), pool="{}pooler.layernorm")},
+    CLASSES,
+    "mean",
+    {"equations": equations.normed_mean("i > 0", "n - 1")},
+)
+_BEIT = _like(
+    _VIT,
+    "BEiT",
+    "beit data2vec-vision",
+    biases="QVO12",
+    equations=equations.biased_in_plane,
+    optional={"P": "use_absolute_position_embeddings"},
+    usual={"use_absolute_position_embeddings": False},
+    own={
+        **{f"lambda_{part}": f"lambda_{part}" for part in "12"},
+        "relative_position_bias_table": "plane",
+    },
+    shared={"plane_of_all": "encoder.relative_position_bias.relative_position_bias_table"},
+    ends={},
+    outputs={"ForImageClassification": _OF_MEAN_PATCH},
+    asks={"use_mean_pooling": (True,)},
+)
+_OF_BOTH_TOWERS = ("CLIPModel", "MetaClip2Model", "OwlViTModel", "Owlv2Model", "WithProjection")
 _CLIP_TEXT = _like(
     _PRE,
     "CLIP text",
-    "clip clip_text_model metaclip_2 metaclip_2_text_model",
+    "clip clip_text_model metaclip_2 metaclip_2_text_model clipseg clipseg_text_model owlvit "
+    "owlvit_text_model owlv2 owlv2_text_model xclip_text_model",
     layers=("encoder.layers.{}.",),
     causal=True,
     tokens="embeddings.token_embedding.weight",
@@ -602,7 +681,8 @@ _CLIP_TEXT = _like(
 _CLIP_VISION = _like(
     _CLIP_TEXT,
     "CLIP vision",
-    "clip clip_vision_model metaclip_2 metaclip_2_vision_model",
+    "clip clip_vision_model metaclip_2 metaclip_2_vision_model clipseg clipseg_vision_model "
+    "altclip_vision_model chinese_clip_vision_model",
     causal=None,
     tokens="",
     places="",
@@ -687,6 +767,21 @@ _like_cohere = partial(
         own_gains="each",
     ),
 )
+_COHERE_2 = _like_cohere(
+    "Cohere 2",
+    "cohere2",
+    window=_WINDOW_BUT_IN_EVERY_4,
+    positions=where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"),
+)
+
+
+def _is_turned_in_cohere(config: Config, layer: int) -> bool:
+    """Return whether a layer of Cohere 2 MoE has rope: one with a window, or without experts."""
+    is_dense = config.of_layer("mlp_layer_types", layer) == "dense"
+    is_forced = is_dense and config.count("prefix_dense_sliding_window_pattern", 1) == 1
+    return is_forced or a_window(config, layer) is not None
+
+
 _OF_OUTPUTS = _normed({"1": "post_attention_layernorm", "2": "post_feedforward_layernorm"})
 _OLMO_2 = _like_llama(
     "OLMo 2", "olmo2", norm="output", qk_norm="rms-all", own=_OF_OUTPUTS, own_gains="each"
@@ -755,7 +850,7 @@ def _groups(key: str) -> Said:
 
 _GRANITE = _like_llama(
     "Granite",
-    "granite",
+    "granite granite4_vision_text",
     biases=_BIASED,
     scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
@@ -787,6 +882,8 @@ _DEEPSEEK_V3 = _like_llama(
     own=_LATENT,
     key_heads=None,
 )
+_OF_INDEXER = tuple(f"indexer.{each}.weight" for each in ("wq_b", "wk", "k_norm", "weights_proj"))
+_OF_INDEXER += ("indexer.k_norm.bias",)
 _YOUTU = _like(_DEEPSEEK_V3, "Youtu", "youtu", top_k=None)
 
 
@@ -834,7 +931,7 @@ _OF_BASES = {
 }
 _HUNYUAN = _like_llama(
     "HunYuan",
-    "hunyuan_v1_dense",
+    "hunyuan_v1_dense hunyuan_vl_text",
     equations=equations.normed_after_rope("gain_"),
     own={"query_layernorm.weight": "gain_Q", "key_layernorm.weight": "gain_K"},
 )
@@ -848,7 +945,7 @@ _QWEN3_MOE = _like_llama(
 )
 _GLM_4_MOE = _like_llama(
     "GLM-4 MoE",
-    "glm4_moe",
+    "glm4_moe glm4v_moe_text",
     biases=_biased("", attention_bias="QKV"),
     **_ROUTED_BY_GROUPS,
     qk_norm=if_so("use_qk_norm", "rms"),
@@ -902,6 +999,15 @@ _WAV2VEC = _like(
     },
     remarks=("the convolutions of audio (feature_extractor) are not computed",),
 )
+
+
+def _with_pre_norm(row: Family) -> tuple[Family, Family]:
+    """Return the rows of wav2vec 2.0: as it is, and normalized before each part."""
+    own = {"norm": "pre", "begins": {}, "ends": _at(_NORM, out="encoder.layer_norm")}
+    asks = {**row.asks, "do_stable_layer_norm": (True,)}
+    return row, _like(row, row.title, " ".join(row.types), asks=asks, **own)
+
+
 _OF_LM_PREDICTIONS = _masked("lm_predictions.lm_head.", "dense", "LayerNorm", "decoder", "bias")
 _OF_EITHER_VERSION = {
     name: f"{names} {_OF_LM_PREDICTIONS.tensors[name]}"
@@ -970,12 +1076,66 @@ _GEMMA_2 = _like(
     window=a_window_but_in_every(2, key=""),
     outputs=_CAPPED_HEADS,
 )
+_GEMMA_4 = _like(
+    _GEMMA_2,
+    "Gemma 4",
+    "gemma4_text",
+    qk_norm="rms",
+    scale="none",
+    softcap=None,
+    window=a_window,
+    gain_above=0,
+    equations=equations.with_embedding_of_layer,
+    sharing=equations.sharing_layer,
+    key_heads=equations.keys_of_gemma_4,
+    own={
+        "layer_scalar": "layer_scalar",
+        "per_layer_input_gate.weight": "W_ple",
+        "per_layer_projection.weight": "W_ple2",
+        "post_per_layer_input_norm.weight": "gain_ple",
+        "router.proj.weight": "W_route",
+        "router.scale": "scale_route",
+        "router.per_expert_scale": "scale_experts",
+        "experts.gate_up_proj": "W_both",
+        "experts.down_proj": "W_down",
+        "post_feedforward_layernorm_1.weight": "gain_mlp",
+        "pre_feedforward_layernorm_2.weight": "gain_moe",
+        "post_feedforward_layernorm_2.weight": "gain_moe2",
+    },
+    of_layers={
+        "E_ple": "embed_tokens_per_layer.weight",
+        "W_begin": "per_layer_model_projection.weight",
+        "gain_begin": "per_layer_projection_norm.weight",
+    },
+    asks={"use_bidirectional_attention": (None, "vision")},
+    usual={
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "global_head_dim": 512,
+        "hidden_activation": "gelu_pytorch_tanh",
+        "rms_norm_eps": 1e-6,
+        "sliding_window": 512,
+        "final_logit_softcapping": None,
+        "hidden_size_per_layer_input": 256,
+        "vocab_size_per_layer_input": 262_144,
+        "max_position_embeddings": 131_072,
+        "rope_parameters": {
+            "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+            "full_attention": {
+                "rope_type": "proportional",
+                "partial_rotary_factor": 0.25,
+                "rope_theta": 1e6,
+            },
+        },
+    },
+    remarks=(),
+)
 _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
 _ARCEE = _like_llama(
     "Arcee",
     "arcee",
     biases=_biased("", attention_bias="QKVO", mlp_bias="12"),
-    own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
     is_gated=False,
 )
 _OPT = _like(
@@ -1022,7 +1182,7 @@ _BIOGPT = _like(
 _ROBERTA = _like(
     _BERT,
     "RoBERTa",
-    "roberta xlm-roberta camembert data2vec-text",
+    "roberta xlm-roberta camembert data2vec-text clap_text_model bridgetower_text_model",
     offset=None,
     pads="pad_token_id",
     outputs=_of_encoder(
@@ -1030,6 +1190,8 @@ _ROBERTA = _like(
         _of_first_dense("tanh"),
         **dict.fromkeys(
             (
+                "ClapTextModel",
+                "BridgeTowerTextModel",
                 "RobertaModel",
                 "CamembertModel",
                 "Data2VecTextModel",
@@ -1039,6 +1201,51 @@ _ROBERTA = _like(
             _OF_POOLER,
         ),
     ),
+)
+_ESM = _like(
+    _ROBERTA,
+    "ESM",
+    "esm",
+    norm="pre",
+    activation="gelu",
+    positions="rope",
+    rope_base=a_base,
+    rope_pairing="halves",
+    places="",
+    begins=_at(_NORM, E="embeddings.layer_norm"),
+    optional=dict.fromkeys(("gamma_E", "beta_E"), "emb_layer_norm_before"),
+    factor=_without_masks,
+    own=_normed({"1": "attention.LayerNorm", "2": "LayerNorm"}),
+    ends=_at(_NORM, out="encoder.emb_layer_norm_after"),
+    outputs={**_ROBERTA.outputs, "EsmModel": _OF_POOLER},
+    asks={**_BERT.asks, "position_embedding_type": ("rotary",)},
+    usual={"emb_layer_norm_before": False, **USUAL_BASE},
+)
+_GLM_4 = _like_llama(
+    "GLM-4",
+    "glm4 glm_ocr_text",
+    biases=_biased("", attention_bias="QKV"),
+    rope_pairing="interleaved",
+    norm="around",
+    rope_dims=a_share(0.5),
+    own=_around("post_self_attn_layernorm", "post_attention_layernorm", "post_mlp_layernorm"),
+)
+_GPT_OSS = _like_llama(
+    "GPT-OSS",
+    "gpt_oss",
+    **_ROUTED,
+    activation="swish-clamped",
+    window=a_window,
+    usual={},
+    asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
+    own={
+        **_linear({"router": "mlp.router"}),
+        "experts.gate_up_proj": "W_13_in_out",
+        "experts.gate_up_proj_bias": "b_13_in_out",
+        "experts.down_proj": "W_2_in_out",
+        "experts.down_proj_bias": "b_2",
+        **_SINKS,
+    },
 )
 FAMILIES = (
     _GPT2,
@@ -1061,12 +1268,19 @@ FAMILIES = (
     ),
     _like_llama(
         "Qwen2",
-        "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text",
+        "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text",
         biases="QKV",
         window=a_window,
     ),
     _like_llama("Qwen3", "qwen3 qwen3_vl_text", qk_norm="rms", window=a_window),
     _GEMMA_2,
+    _GEMMA_4,
+    _like(
+        _GEMMA_4,
+        "Gemma 4, unified",
+        "gemma4_unified_text",
+        usual={**_GEMMA_4.usual, "hidden_size_per_layer_input": 0},
+    ),
     _like(
         _GEMMA_2,
         "VaultGemma",
@@ -1116,13 +1330,12 @@ FAMILIES = (
     ),
     _like_llama(
         "Apertus",
-        "apertus",
+        "apertus apertus1p5_text",
         activation="relu",
         qk_norm="rms",
         equations=equations.by_xielu,
         own={
             **_normed({"1": "attention_layernorm", "2": "feedforward_layernorm"}),
-            "up_proj.weight": "W_1",
             **{f"act_fn.{each}": f"xielu_{each}" for each in ("alpha_p", "alpha_n", "beta", "eps")},
         },
         is_gated=False,
@@ -1209,21 +1422,17 @@ FAMILIES = (
         rope_pairing="interleaved",
         rope_dims=a_share(0.5),
     ),
-    _like_llama(
-        "GLM-4",
-        "glm4",
-        biases=_biased("", attention_bias="QKV"),
-        rope_pairing="interleaved",
-        norm="around",
-        rope_dims=a_share(0.5),
-        own=_around("post_self_attn_layernorm", "post_attention_layernorm", "post_mlp_layernorm"),
-    ),
+    _GLM_4,
+    _like(_GLM_4, "GLM-4V", "glm4v_text", biases="QKV"),
     _like_llama(
         "ERNIE 4.5",
         "ernie4_5",
         biases=_biased("", use_bias="QKVO123"),
         rope_pairing="interleaved",
         usual={},
+    ),
+    _like_llama(
+        "PaddleOCR-VL", "paddleocr_vl_text", biases=_biased("", use_bias="QKVO123"), usual={}
     ),
     _OPT,
     _BIOGPT,
@@ -1299,6 +1508,16 @@ FAMILIES = (
         own=_normed({"1": "attention.LayerNorm", "2": "intermediate.LayerNorm"}),
         ends=_at(_NORM, out="LayerNorm"),
     ),
+    _ESM,
+    _like(
+        _ESM,
+        "ESM",
+        "esm",
+        positions="none",
+        begins={"P": _BERT.begins["P"], **_ESM.begins},
+        places="P",
+        asks={**_ESM.asks, "position_embedding_type": ("absolute",)},
+    ),
     _like(
         _BERT,
         "DistilBERT",
@@ -1325,6 +1544,73 @@ FAMILIES = (
             ForMultipleChoice=replace(_OF_FIRST_TOKEN, labels=("this choice",)),
         ),
         asks={},
+    ),
+    _like(
+        _ROBERTA,
+        "Longformer",
+        "longformer",
+        reach=lambda config, layer: config.count_of_layer("attention_window", layer) // 2,
+        ignored=(*_linear({"": "query_global key_global value_global"}),),
+        outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS, "LongformerModel": _OF_POOLER},
+        remarks=_says_what_is_local,
+    ),
+    _like(
+        _BERT,
+        "BigBird",
+        "big_bird",
+        longest=_most_of_bigbird,
+        outputs={
+            **_BERT.outputs,
+            "ForSequenceClassification": _of_first_dense(_HIDDEN_ACT),
+            "BigBirdModel": _pooled("{}pooler", activation="tanh"),
+        },
+        remarks=("attention is not sparse, as for few tokens",),
+    ),
+    _like(
+        _BERT,
+        "RoFormer",
+        "roformer",
+        positions="rope",
+        rope_base=10_000,
+        rope_pairing="interleaved",
+        places="",
+        begins=_WITHOUT_PLACES,
+        widens="embeddings_project",
+        outputs=_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT)),
+        asks={**_BERT.asks, "rotary_value": (False,)},
+    ),
+    _like(
+        _POST,
+        "XLNet",
+        "xlnet",
+        layers=("layer.{}.",),
+        count=a_count("n_layer"),
+        **_said("n_head", activation="ff_activation"),
+        equations=equations.with_relative_keys,
+        tokens="word_embedding.weight",
+        own={
+            **{f"rel_attn.{each}": f"W_{each.upper()}" for each in "qkvo"},
+            "rel_attn.r": "W_rel",
+            "rel_attn.r_w_bias": "bias_near",
+            "rel_attn.r_r_bias": "bias_far",
+            **_normed({"1": "rel_attn.layer_norm", "2": "ff.layer_norm"}),
+            **_linear({"1": "ff.layer_1", "2": "ff.layer_2"}),
+        },
+        ignored=("rel_attn.r_s_bias", "rel_attn.seg_embed"),
+        biases="12",
+        outputs={
+            "LMHeadModel": Head(_at(out="lm_loss"), MASKED, "all", is_tied=True),
+            "ForSequenceClassification": _hidden_classes(
+                "sequence_summary.summary",
+                "logits_proj",
+                one_of({"tanh": "tanh", **ACTIVATIONS}, "summary_activation"),
+                "last",
+                asks={"summary_type": ("last",), "summary_use_proj": (True,)},
+            ),
+            **_OF_TOKENS,
+        },
+        asks={"attn_type": ("bi",), "bi_data": (False,), "clamp_len": (-1,)},
+        remarks=("tokens have no segments, as without token_type_ids",),
     ),
     _DEBERTA_V3,
     _like(
@@ -1382,9 +1668,28 @@ FAMILIES = (
     _CLIP_TEXT,
     _CLIP_VISION,
     _like(
+        _CLIP_VISION,
+        "BLIP vision",
+        "blip blip_vision_model",
+        begins={
+            "E": "embeddings.patch_embedding.weight",
+            "b_E": "embeddings.patch_embedding.bias",
+            "class_token": "embeddings.class_embedding",
+            "P": "embeddings.position_embedding",
+        },
+        own={**_CLIP_VISION.own, **_linear({"O": "self_attn.projection"})},
+        usual={**_CLIP_VISION.usual, "image_size": 384, "patch_size": 16, "hidden_act": "gelu"},
+    ),
+    _like(
+        _CLIP_VISION,
+        "OWL-ViT vision",
+        "owlvit owlvit_vision_model owlv2 owlv2_vision_model",
+        begins={**_CLIP_VISION.begins, **_at(_NORM, E="pre_layernorm")},
+    ),
+    _like(
         _CLIP_TEXT,
         "SigLIP text",
-        "siglip siglip_text_model",
+        "siglip siglip_text_model siglip2 siglip2_text_model",
         causal=None,
         outputs={"Model": _OF_LAST_TOKEN},
         usual={**_USUAL_OF_SIGLIP, "vocab_size": 32000, "max_position_embeddings": 64},
@@ -1404,6 +1709,24 @@ FAMILIES = (
         },
         usual={**_USUAL_OF_SIGLIP, "patch_size": 16},
     ),
+    _DINO_V3,
+    _BEIT,
+    _like(
+        _BEIT,
+        "BEiT",
+        " ".join(_BEIT.types),
+        ends=_at(_NORM, out="layernorm"),
+        outputs=_OF_ONE_IMAGE,
+        asks={"use_mean_pooling": (False,)},
+    ),
+    _like(
+        _CLIP_VISION,
+        "MLCD",
+        "mlcd mlcd_vision_model",
+        equations=equations.turned_in_plane,
+        begins={name: at for name, at in _CLIP_VISION.begins.items() if name != "P"},
+        shared={"class_angle": "class_pos_emb"},
+    ),
     _DINO,
     _like(
         _DINO,
@@ -1417,6 +1740,24 @@ FAMILIES = (
         "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
         outputs={**_OF_ONE_IMAGE, "DeiTModel": _OF_POOLER},
+    ),
+    _like(
+        _VIT,
+        "AST",
+        "audio-spectrogram-transformer",
+        begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
+        convolutions=(("embeddings.patch_embeddings.projection", 1),),
+        outputs={
+            "ForAudioClassification": Head(
+                {
+                    **_at(out="classifier.dense"),
+                    **_at(("gain", "bias"), pool="classifier.layernorm"),
+                },
+                CLASSES,
+                "mean",
+                {"equations": equations.normed_mean("i < 2", "2")},
+            )
+        },
     ),
     _like(
         _BERT,
@@ -1436,6 +1777,17 @@ FAMILIES = (
             _masked("predictions.", "dense", "LayerNorm", "decoder", "bias"),
             _hidden_classes("{}pooler"),
             AlbertModel=_pooled("{}pooler"),
+        ),
+    ),
+    _like(
+        _BERT,
+        "RemBERT",
+        "rembert",
+        widens="encoder.embedding_hidden_mapping_in",
+        outputs=_of_encoder(
+            _masked("cls.predictions.", "dense", "LayerNorm", "decoder"),
+            _BERT.outputs["ForSequenceClassification"],
+            RemBertModel=_OF_POOLER,
         ),
     ),
     _MODERNBERT,
@@ -1561,15 +1913,21 @@ FAMILIES = (
     _like_t5(
         "UMT5", "umt5", _t5_shrinks, shared={}, own={"relative_attention_bias.weight": "rel_bias"}
     ),
-    _WAV2VEC,
-    _like(
-        _WAV2VEC,
-        "wav2vec 2.0",
-        " ".join(_WAV2VEC.types),
-        norm="pre",
-        begins={},
-        ends=_at(_NORM, out="encoder.layer_norm"),
-        asks={**_WAV2VEC.asks, "do_stable_layer_norm": (True,)},
+    *_with_pre_norm(_WAV2VEC),
+    *_with_pre_norm(
+        _like(
+            _WAV2VEC,
+            "WavLM",
+            "wavlm",
+            equations=equations.biased_by_gates,
+            own={
+                **_WAV2VEC.own,
+                "rel_attn_embed.weight": "distances",
+                "gru_rel_pos_const": "gamma_gate",
+                **_linear({"gru": "gru_rel_pos_linear"}),
+            },
+            shared={"distances": "attention.rel_attn_embed.weight"},
+        )
     ),
     _like_llama(
         "OLMo",
@@ -1604,7 +1962,6 @@ FAMILIES = (
         eps=a_number("norm_eps"),
         rope_dims=a_share(0.5),
         gain_above=1,
-        own={"up_proj.weight": "W_1", "up_proj.bias": "b_1"},
         is_gated=False,
         ends=_at(_NORM, out="norm"),
     ),
@@ -1639,7 +1996,7 @@ FAMILIES = (
         eps=a_number("layer_norm_epsilon", 1e-5),
         scale=a_number_or_none("attn_config.softmax_scale"),
         equations=equations.clipped("attn_config.clip_qkv"),
-        longest="max_seq_len",
+        longest=a_count("max_seq_len"),
         tokens="wte.weight",
         ends={"gamma_out": "norm_f.weight"},
         outputs=_GPT_HEADS,
@@ -1702,11 +2059,38 @@ FAMILIES = (
         usual={},
     ),
     _like_cohere("Cohere", "cohere", qk_norm=if_so("use_qk_norm", "layer"), usual={}),
-    _like_cohere(
-        "Cohere 2",
-        "cohere2",
-        window=_WINDOW_BUT_IN_EVERY_4,
-        positions=where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"),
+    _COHERE_2,
+    _like(
+        _COHERE_2,
+        "Cohere 2 MoE",
+        "cohere2_moe",
+        **_ROUTED,
+        router=lambda config, layer: config.one_of("expert_selection_fn", ("softmax", "sigmoid")),
+        router_norm=if_so("norm_topk_prob", True, False, default=True),
+        normalization=if_given("rms_norm_eps", "rms", "layer"),
+        eps=if_given("rms_norm_eps", a_number("rms_norm_eps", 0), a_number("layer_norm_eps")),
+        positions=where(_is_turned_in_cohere, "rope", "none"),
+        own=_EXPERTS,
+        asks={"shared_expert_combination_strategy": ("sum",)},
+    ),
+    _like_llama(
+        "Laguna",
+        "laguna",
+        heads=lambda config, layer: config.count_of_layer("num_attention_heads_per_layer", layer),
+        **_ROUTED,
+        router="sigmoid",
+        router_scale=a_number("moe_routed_scaling_factor", 1.0),
+        qk_norm="rms",
+        window=a_window,
+        rope_dims=a_share(),
+        equations=equations.gated("log(1 + exp({0}))", (True, "per-head")),
+        own={
+            "self_attn.g_proj.weight": "W_gate",
+            "experts.e_score_correction_bias": "b_choice",
+            **_CHOSEN,
+        },
+        usual={},
+        asks={"moe_router_logit_softcapping": (0,)},
     ),
     _like(
         _DEEPSEEK_V3,
@@ -1717,6 +2101,14 @@ FAMILIES = (
         router=None,
     ),
     _DEEPSEEK_V3,
+    _like(
+        _DEEPSEEK_V3,
+        "DeepSeek-V3.2",
+        "deepseek_v32 glm_moe_dsa",
+        longest=a_count("index_topk"),
+        ignored=_OF_INDEXER,
+        remarks=("an indexer chooses keys: all of them up to index_topk tokens, the most here",),
+    ),
     _YOUTU,
     _like(
         _YOUTU,
@@ -1762,6 +2154,34 @@ FAMILIES = (
         "Mixtral", "mixtral", biases="", **_ROUTED, window=a_window, own=_MIXTRAL, usual={}
     ),
     _like_llama(
+        "DBRX",
+        "dbrx",
+        biases="",
+        layers=("blocks.{}.",),
+        count=a_count("n_layers"),
+        heads=a_count("n_heads"),
+        normalization="layer",
+        eps=_TORCH_EPS,
+        activation=an_activation("ffn_config.ffn_act_fn.name", default="silu"),
+        rope_base=if_given("rope_parameters", a_base, a_number("attn_config.rope_theta", 10_000)),
+        equations=equations.clipped("attn_config.clip_qkv", key_heads="attn_config.kv_n_heads"),
+        top_k=a_count("ffn_config.moe_top_k"),
+        router_norm=if_given("ffn_config.moe_normalize_expert_weights", True, False),
+        key_heads=a_count("attn_config.kv_n_heads"),
+        tokens="wte.weight",
+        ends={"gamma_out": "norm_f.weight"},
+        own={
+            **_normed({"1": "norm_1", "2": "norm_2"}),
+            "router.layer.weight": "W_router",
+            "experts.mlp.w1": "W_1",
+            "experts.mlp.v1": "W_3",
+            "experts.mlp.w2": "W_2",
+        },
+        asks={"ffn_config.moe_normalize_expert_weights": (1, None)},
+        usual={},
+        remarks=(),
+    ),
+    _like_llama(
         "PhiMoE",
         "phimoe",
         **_ROUTED,
@@ -1785,7 +2205,7 @@ FAMILIES = (
         qk_norm="rms",
         window=a_window,
         positions=where(a_window, "rope", "none"),
-        equations=equations.gated,
+        equations=equations.gated(),
         factor=if_so("mup_enabled", root_of_width("hidden_size")),
         own={
             "self_attn.gate_proj.weight": "W_gate",
@@ -1873,21 +2293,21 @@ FAMILIES = (
         own=_EXPERTS,
         own_gains="each",
     ),
-    _like_llama(
-        "GPT-OSS",
-        "gpt_oss",
-        **_ROUTED,
-        activation="swish-clamped",
-        window=a_window,
-        usual={},
-        asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
+    _GPT_OSS,
+    _like(
+        _GPT_OSS,
+        "OpenAI privacy filter",
+        "openai_privacy_filter",
+        block="encoder",
+        causal=None,
+        window=None,
+        reach=a_count("sliding_window"),
+        rope_pairing="interleaved",
         own={
-            **_linear({"router": "mlp.router"}),
-            "experts.gate_up_proj": "W_13_in_out",
-            "experts.gate_up_proj_bias": "b_13_in_out",
-            "experts.down_proj": "W_2_in_out",
-            "experts.down_proj_bias": "b_2",
-            **_SINKS,
+            **_GPT_OSS.own,
+            "experts.gate_up_proj": "W_13",
+            "experts.gate_up_proj_bias": "b_13",
+            "experts.down_proj": "W_2",
         },
     ),
     _like_llama(

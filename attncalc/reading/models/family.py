@@ -114,7 +114,7 @@ class Family:
     ends: the tensors after the layers, by field, as in begins.
     outputs: its possible heads, by the end of the architecture's name.
     places: the field of `begins` with a row for each position; the first ones are used.
-    longest: the key of the largest number of tokens, if transformers reads no more of them.
+    longest: the largest number of tokens, if transformers reads no more, or others otherwise.
     offset: the number of rows of positions before that of the first token; None for those up to
         the id of padding.
     factor: the factor of embeddings.
@@ -144,6 +144,9 @@ class Family:
         angle of a position is exactly 1/10,000 of it; "" for none.
     source, stated, ignored: of a family in a file: its path, the tensors that it names by their
         places in it, and the ends of the names of tensors that it leaves out.
+    sharing: the layer whose keys and values, with the input, another one uses; None for its own.
+    of_layers: tensors before the layers with a part for each layer, by the field of the part: that
+        of an embedding E has rows for the tokens.
     stored: the place of a layer in the names of its tensors: its number, or that of a group of
         shared layers, and the place in it.
     """
@@ -159,7 +162,7 @@ class Family:
     ends: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, Head] = field(default_factory=dict)
     places: str = ""
-    longest: str = ""
+    longest: Any = None
     offset: int | None = 0
     factor: Any = None
     gain_above: int = 0
@@ -185,6 +188,8 @@ class Family:
     source: str = ""
     stated: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
+    sharing: Any = None
+    of_layers: Mapping[str, str] = field(default_factory=dict)
     stored: Any = lambda config, layer: (layer, 0)
 
     def own_config(self, config: Config) -> Config:

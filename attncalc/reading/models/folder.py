@@ -120,6 +120,18 @@ class Config:
             raise self.wrong(key, found[layer], " or ".join(map(str, values)))
         return found[layer]
 
+    def count_of_layer(self, key: str, layer: int) -> int:
+        """Return the whole number from 1 of a layer, from 0, in a list."""
+        return int(Config(self.place, {"it": self.of_layer(key, layer)}).count("it"))
+
+    def sides(self, key: str) -> tuple[int, int]:
+        """Return a height and a width, given as one number or as two."""
+        found = self.get(key)
+        sides = found if isinstance(found, list) else [found, found]
+        if len(sides) != 2 or not all(type(each) is int and each > 0 for each in sides):
+            raise self.wrong(key, found, "a whole number from 1, or two of them,")
+        return sides[0], sides[1]
+
     def wrong(self, key: str, found: Any, needed: str) -> InputError:
         """Return the error for an impossible value."""
         return InputError(f"{self.place}: {quoted(key)} is {said(found)}, where {needed} is needed")

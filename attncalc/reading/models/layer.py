@@ -61,6 +61,9 @@ def named(
             )
         else:
             found[meaning.field] = name, meaning
+    for kind in "Wb":  # an "up" projection without a gate is the first
+        if f"{kind}_3" in found and f"{kind}_1" not in found:
+            found[f"{kind}_1"] = found.pop(f"{kind}_3")
     return found
 
 
@@ -79,6 +82,8 @@ def layer_fields(
     layout: the layout of all weights; "" if names and shapes decide.
     """
     taken = {field: arrays[name] for field, (name, _) in found.items()}
+    experts = len(taken.get("W_router", ()))
+    taken = {field: _in_shape(field, each, experts) for field, each in taken.items()}
     if _are_in_out(taken):
         taken |= {field: taken[field].swapaxes(1, 2) for field in ("W_13", "W_2")}
     turned = _kept_in_out(found, taken, layout)
@@ -90,7 +95,7 @@ def layer_fields(
             parts = (
                 _parts(found[field][0], array, heads, tell)
                 if len(FUSED[field]) == 3
-                else np.split(array, 2, axis=max(array.ndim - 2, 0))
+                else np.split(array, 2, axis=-1 if field[0] == "b" else array.ndim - 2)
             )
             fields |= dict(zip(FUSED[field], parts, strict=False))
         elif field in OF_EXPERTS:
@@ -106,6 +111,21 @@ def layer_fields(
         fields["weights_layout"] = IN_OUT if turned else OUT_IN
     _check_groups(fields, heads, axis=1 if turned else 0, tell=tell)
     return fields
+
+
+def _in_shape(field: str, array: Matrix, experts: int) -> Matrix:
+    """Return weights with the usual axes.
+
+    In XLNet, projections of heads are (features of tokens, heads, width). In DBRX, experts are
+    below one another, and the second weights of each are (in, out).
+    """
+    if field in ("W_Q", "W_K", "W_V", "W_O") and array.ndim == 3:
+        flat = array.reshape(len(array), -1)
+        return flat if field == "W_O" else flat.T
+    if experts and field in ("W_1", "W_2", "W_3") and array.ndim == 2:
+        of_each = array.reshape(experts, -1, array.shape[1])
+        return of_each.swapaxes(1, 2) if field == "W_2" else of_each
+    return array
 
 
 def _are_in_out(taken: Mapping[str, Matrix]) -> bool:

@@ -58,14 +58,14 @@ _BARE = {
     "v_proj_weight": "W_V",
     "relative_attention_bias.weight": "rel_bias",
 }
-_OF_NORMS = {"weight": "gamma", "bias": "beta", "gamma": "gamma", "beta": "beta"}
-ENDS = fields_by_end(_WEIGHTS, LINEAR) | fields_by_end(_NORMS, _OF_NORMS) | _BARE
+OF_NORMS = {"weight": "gamma", "bias": "beta", "gamma": "gamma", "beta": "beta"}
+ENDS = fields_by_end(_WEIGHTS, LINEAR) | fields_by_end(_NORMS, OF_NORMS) | _BARE
 """The field for the end of a name; W_QKV are three in one array."""
 STORED_IN_OUT = ("c_attn", "c_proj", "c_fc")
 """Weights that GPT-2 stores in a Conv1D, (in, out)."""
 EXPERT, OF_EACH = re.compile(r"(?:(?<=\.experts\.)|(?<=norm\.norms\.))\d+(?=\.)"), "*"
 """The number of an expert, or of a head's normalization, in a name, and what replaces it."""
-BUFFERS = ("attn.bias", "attn.masked_bias", "rotary_emb.inv_freq", "position_ids")
+BUFFERS = ("attn.bias", "attn.masked_bias", "inv_freq", "position_ids", "relative_position_index")
 """Other content of files: masks, frequencies, positions. They follow from the config."""
 OTHER_ORDERS = ("query_key_value.weight", "query_key_value.bias")
 """Q, K and V in one array, side by side within each head: models differ in the order."""

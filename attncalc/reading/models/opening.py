@@ -15,7 +15,6 @@ from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.equations.operations.angles import Sinusoids
-from attncalc.equations.operations.assembling import Patches
 from attncalc.equations.operations.products import Project
 from attncalc.problem.fields import KNOWN
 from attncalc.problem.image import PatchGrid
@@ -68,6 +67,8 @@ class Model:
 
     tokens = 0
     """The number of tokens, which some scalings of rope depend on."""
+    _ids: Sequence[int] = ()
+    _embedded_tokens: Matrix | None = None
     is_in_8_bits = False
     """Whether some weights are whole numbers, with a scale for each row (bitsandbytes)."""
 
@@ -128,6 +129,17 @@ class Model:
         """Its input: tokens, an image, or a spectrogram."""
         return self.family.takes
 
+    @property
+    def is_of_whole_sequence(self) -> bool:
+        """Whether layers read token ids, or keys of earlier layers."""
+        of_layers = self.family.of_layers.values()
+        return self.shares_keys or any(self._stored(self.root + each) for each in of_layers)
+
+    @property
+    def shares_keys(self) -> bool:
+        """Whether some layers use the keys and values of earlier ones."""
+        return self.family.of("sharing", self.config, self.count - 1) is not None
+
     def begin(self, ids: Sequence[int], place: str, types: Sequence[int] | None = None) -> Fields:
         """Return the tokens of these ids, with everything added to them before the first layer.
 
@@ -143,11 +155,12 @@ class Model:
                 "its own in this model: leave it out"
             )
         self.tokens = len(ids)
-        if self.family.longest:
-            self._check_tokens(len(ids), self.config.count(self.family.longest), place)
+        if (most := self.family.of("longest", self.config)) is not None:
+            self._check_tokens(len(ids), most, place)
         X = self._embedded(ids, place)
         if (factor := self.family.of("factor", self.config)) is not None:
-            X = X * factor
+            X = X * np.array(factor(ids) if callable(factor) else factor, X.dtype)
+        self._ids, self._embedded_tokens = ids, X
         begun = {"X": X, **self._beginnings(len(ids), place)}
         if self.family.sinusoids:
             begun["P"] = Owned(begun["P"].array.astype(X.dtype))
@@ -196,38 +209,48 @@ class Model:
         Raises InputError if it has not the input size of the model.
         """
         image = _alone(image, 3)
-        size, patch = (self._sides(key) for key in ("image_size", "patch_size"))
+        size, patch = (self.config.sides(key) for key in ("image_size", "patch_size"))
         wanted = (self.config.count("num_channels"), *size)
         _check_shape(image, wanted, place, "channels, rows and columns")
-        begun = self._beginnings(0, place)
+        return self._begin_patches(image, patch, patch)
+
+    def _begin_patches(
+        self, image: Matrix, patch: tuple[int, int], steps: tuple[int, int]
+    ) -> Fields:
+        """Return an image to cut into patches with these steps between them, and their weights."""
+        begun = self._beginnings(0, self.config.place)
         E = begun["E"].array
         begun["E"] = Owned(E.reshape(len(E), -1))
         flat = {"class_token", "P", "more_tokens"} & {*begun}
         begun |= {name: Owned(_flat(begun[name].array)) for name in flat}
         if "more_tokens" in begun:
-            return self._with_more_tokens(image, patch, begun)
-        cut = {"block": "vit", "image": image, "channels": wanted[0], "patch": list(patch)}
+            return self._with_more_tokens(image, patch, steps, begun)
+        cut = {"block": "vit", "image": image, "channels": len(image), "patch": list(patch)}
         return {**cut, "weights_layout": OUT_IN, **begun}
 
-    def _with_more_tokens(self, image: Matrix, patch: tuple[int, int], begun: Fields) -> Fields:
+    def _with_more_tokens(
+        self, image: Matrix, patch: tuple[int, int], steps: tuple[int, int], begun: Fields
+    ) -> Fields:
         """Return the projected patches, after the class token and further learned tokens.
 
         Positions are for all of them (DeiT), or not for the further ones (registers).
         """
-        E, b, first, more, P = (
-            begun.pop(name).array for name in ("E", "b_E", "class_token", "more_tokens", "P")
+        E, b, first, more = (
+            begun.pop(name).array for name in ("E", "b_E", "class_token", "more_tokens")
         )
-        patches = Project().apply(Patches(patch).apply(image), E.T, b.reshape(1, -1))
-        X = np.concatenate([first, more, patches])
-        if len(P) == len(X) - len(more):
-            P = np.insert(P, [1] * len(more), 0, axis=0)
+        views = np.lib.stride_tricks.sliding_window_view(image, patch, axis=(1, 2))
+        views = views[:, :: steps[0], :: steps[1]]
+        _, down, across, *_ = views.shape
+        rows = views.transpose(1, 2, 0, 3, 4).reshape(down * across, -1)
+        X = np.concatenate([first, more, Project().apply(rows, E.T, b.reshape(1, -1))])
+        if "P" in begun and len(begun["P"].array) == len(X) - len(more):
+            begun["P"] = Owned(np.insert(begun["P"].array, [1] * len(more), 0, axis=0))
         self._notes.append(
             f"X is the class token, {len(more)} more learned and the projected patches of the image"
         )
-        down, across = (side // each for side, each in zip(image.shape[1:], patch, strict=True))
         cut = PatchGrid(len(image), down, across)
         others = [f"extra {number}" for number in range(1, len(more) + 1)]
-        return {"X": Owned(X), "P": Owned(P), "labels": ["class", *others, *cut.labels], **begun}
+        return {"X": Owned(X), "labels": ["class", *others, *cut.labels], **begun}
 
     def begin_spectrogram(self, frames: Matrix, place: str, padded: Sequence[bool] = ()) -> Fields:
         """Return the convolved spectrogram before the first layer, and its positions.
@@ -240,6 +263,12 @@ class Model:
         frames = _alone(frames, 2)
         if self.family.widens:
             return self._begin_features(frames, place, padded)
+        if "E" in self.family.begins:
+            wanted = self.config.count("num_mel_bins"), self.config.count("max_length")
+            _check_shape(frames, wanted, place, "bands and frames")
+            keys = "frequency_stride", "time_stride"
+            steps = self.config.count(keys[0]), self.config.count(keys[1])
+            return self._begin_patches(frames[None], self.config.sides("patch_size"), steps)
         begun = self._beginnings(0, place)
         slower = math.prod(step for _, step in self.family.convolutions)
         wanted = (self.config.count("num_mel_bins"), slower * len(begun["P"].array))
@@ -276,14 +305,6 @@ class Model:
         self._notes.append(f"P is a convolution of X over {weights.shape[2]} frames, then GELU")
         return {"X": X, "P": Owned(P), **self._beginnings(0, place)}
 
-    def _sides(self, key: str) -> tuple[int, int]:
-        """Return the height and width in a config, given as one number or as two."""
-        said = self.config.get(key)
-        sides = said if isinstance(said, list) else [said, said]
-        if len(sides) != 2 or not all(type(each) is int and each > 0 for each in sides):
-            raise self.config.wrong(key, said, "a whole number from 1, or two of them,")
-        return sides[0], sides[1]
-
     def place(self, number: int) -> str:
         """Return the start of the names of a layer's tensors."""
         return self.root + self._pattern.format(*self.family.of("stored", self.config, number))
@@ -295,9 +316,7 @@ class Model:
         """
         self.check_number(number)
         start = self.place(number)
-        names = [name for name in self.weights if name.startswith(start)]
-        names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
-        names = [name for name in names if not name.endswith(self.family.ignored)]
+        names = self._names(number)
         faults = [
             f"{quoted(name)} is in this layer, and nothing here reads it"
             for name in names
@@ -307,7 +326,7 @@ class Model:
         own = self.family.sides
         sides = {"": [name for name in names if not any(each in name for each in own.values())]}
         sides |= {side: [name for name in names if each in name] for side, each in own.items()}
-        parts = {side: self._read(each, settings, faults) for side, each in sides.items()}
+        parts = {side: self._read(each, settings, faults, number) for side, each in sides.items()}
         if not names:
             faults.append(f"layer {number} has no tensors: {start}… is not there")
         if faults:
@@ -324,6 +343,7 @@ class Model:
         if "W_UKV" in fields:
             fields = latent_fields(fields, int(settings["heads"]), int(settings["rope_dims"]))
             self._notes.append("the first columns of W_K are those of rope: they take K_R as it is")
+        fields |= self._of_layer(number)
         width = self._check_places(parts.get("self", fields), settings)
         settings |= self._turned_by(number, settings, width)
         dropped = () if "W_router" in fields else _OF_ROUTERS
@@ -331,6 +351,44 @@ class Model:
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**_with_more({**settings, "weights_layout": OUT_IN, **owned}), **inner}
+
+    def _names(self, number: int) -> list[str]:
+        """Return the names of the tensors of a layer, with keys of another if it shares them.
+
+        Those of experts are one.
+        """
+        start, shared = self.place(number), self.family.of("sharing", self.config, number)
+        names = [name for name in self.weights if name.startswith(start)]
+        names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
+        names = [name for name in names if not name.endswith(self.family.ignored)]
+        if shared is not None:
+            names = [name for name in names if not self._is_of_keys(name)]
+            names += filter(self._is_of_keys, self._names(shared))
+        return names
+
+    def _is_of_keys(self, name: str) -> bool:
+        """Return whether a tensor makes keys or values."""
+        meaning = renamed(name, self.family.own)
+        return meaning is not None and meaning.field.partition("_")[2] in ("K", "V")
+
+    def _of_layer(self, number: int) -> Fields:
+        """Return what a layer reads of other places: its parts of some tensors, and shared keys."""
+        parts: Fields = {}
+        if (shared := self.family.of("sharing", self.config, number)) is not None:
+            start = self.place(shared)
+            parts |= {"shares": shared, "gain_kv": self._tensor(f"{start}input_layernorm.weight")}
+        places = {n: self._stored(self.root + own) for n, own in self.family.of_layers.items()}
+        if not any(places.values()):
+            return parts
+        if not self._ids:
+            raise InputError(f"{self.folder}: its layers read token ids, and here are none")
+        parts["X_begin"] = self._embedded_tokens
+        for name, place in places.items():
+            is_table = name.startswith("E")
+            whole = self.weights.rows(place, self._ids).T if is_table else self._tensor(place)
+            part = whole if whole.ndim == 1 else np.split(whole, self.count)[number]
+            parts[name] = part.T if is_table else part
+        return parts
 
     def _check_biases(self, fields: Fields, number: int) -> None:
         """Refuse biases that a layer of this config does not have: transformers ignores them."""
@@ -362,13 +420,19 @@ class Model:
             settings.pop("rope_base", None)
         return found
 
-    def _read(self, names: list[str], settings: Fields, faults: list[str]) -> Fields:
+    def _read(self, names: list[str], settings: Fields, faults: list[str], number: int) -> Fields:
         """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
-        key_heads, fused = (self.family.of(name, self.config) for name in ("key_heads", "fused"))
+        key_heads, fused = (
+            self.family.of(name, self.config, number) for name in ("key_heads", "fused")
+        )
         heads = Heads(settings["heads"], key_heads, *fused)
         found = named(names, faults.append, self.family.own)
         layout = self.family.weights_layout
-        return layer_fields(_Read(self), found, heads, faults.append, layout)
+        fields = layer_fields(_Read(self), found, heads, faults.append, layout)
+        if "W_V" not in fields and self.config.is_so("attention_k_eq_v", False):
+            fields["W_V"] = fields["W_K"]
+            self._notes.append("W_V is W_K in layers without windows")
+        return fields
 
     def _is_read(self, name: str) -> bool:
         """Return whether a tensor of a layer has a meaning here, or needs none."""
@@ -392,7 +456,8 @@ class Model:
             if (scale := fields.pop(name, None)) is not None:
                 is_out_in = fields["weights_layout"] == OUT_IN
                 fields[f"W_{own}"] = fields[f"W_{own}"] * (scale[:, None] if is_out_in else scale)
-                fields[f"b_{own}"] = fields[f"b_{own}"] * scale
+                if f"b_{own}" in fields:
+                    fields[f"b_{own}"] = fields[f"b_{own}"] * scale
                 self._notes.append(f"W_{own} and b_{own} contain the layer scale ({name})")
 
     def _shared(self, name: str) -> Matrix | None:
@@ -401,10 +466,10 @@ class Model:
         One that equations alone read may be missing: then they do not read it.
         """
         own = self.family.shared[name]
-        first, before = self.root + self._pattern.format(0, 0) + own, self.root + own
-        if name.rpartition(".")[2] not in KNOWN and not self._stored(before):
-            return None
-        return self._tensor(first if self._stored(first) else before)
+        starts = (self.root + self._pattern.format(0, 0), self.root)
+        stored = next((each + own for each in starts if self._stored(each + own)), "")
+        is_needed = name.rpartition(".")[2] in KNOWN
+        return self._tensor(stored or self.root + own) if stored or is_needed else None
 
     def normalised(self) -> Fields:
         """Return the normalization after the last layer; {} if there is none."""
@@ -552,8 +617,10 @@ class Model:
         """The largest number of tokens for which it has positions; None for any number."""
         name = self.root + self.family.begins.get(self.family.places, "")
         if not self.family.places or name not in self.weights:
-            if self.family.longest or self.family.sinusoids:
-                return int(self.config.count(self.family.longest or "max_position_embeddings"))
+            if self.family.sinusoids:
+                return int(self.config.count("max_position_embeddings"))
+            if (own := self.family.of("longest", self.config)) is not None:
+                return int(own)
             most = longest(self.config)
             return None if most is None or self.tokens > most else most
         return int(self.weights.shape(name)[0]) - self._offset
@@ -681,6 +748,8 @@ class Model:
         width = fields["W_Q"].shape[0 if fields.get("weights_layout", OUT_IN) == OUT_IN else 1]
         for key in ("head_dim", "d_kv"):
             own = self.config.count_or_none(key)
+            if any(map(self.config.says, ("per_layer_config", "global_head_dim"))):
+                break  # layers differ in it
             if own is not None and own * heads != width and "W_DKV" not in fields:
                 raise InputError(
                     f"{self.config.place}: {heads} heads, {quoted(key)} is {own}, and the queries "
@@ -714,7 +783,7 @@ class _Read(dict[str, Matrix]):
 def _with_more(fields: Fields) -> Fields:
     """Return fields, with those that equations alone read under `more`."""
     found = dict(fields)
-    if more := {n: found.pop(n) for n in fields if n not in KNOWN and n != "reach"}:
+    if more := {n: found.pop(n) for n in fields if n not in KNOWN and n not in ("reach", "shares")}:
         found["more"] = more
     return found
 
@@ -745,7 +814,9 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
         places = ((name, f".{name}".find(f".{first}")) for name in weights)
         roots = [*dict.fromkeys(name[:at] for name, at in places if at >= 0)]
         if len(roots) > 1 and family.tower:
-            roots = [root for root in roots if family.tower in root]
+            own = [root for root in roots if family.tower in root]
+            tables = family.tokens.split()
+            roots = own or [r for r in roots if any(r + each in weights for each in tables)]
         if len(roots) > 1:
             said = " and ".join(quoted(root + first) for root in roots)
             raise InputError(

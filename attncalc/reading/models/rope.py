@@ -13,7 +13,7 @@ _NOT_OF_IT = ("rope_theta", "partial_rotary_factor")
 """Keys beside the numbers of a scaling that are separate fields."""
 USUAL_BASE = {"rope_theta": 10_000.0}
 """The base where a config has none; families with another default require one."""
-_BY_FREQUENCIES = ("yarn", "longrope", "dynamic")
+_BY_FREQUENCIES = ("yarn", "longrope", "dynamic", "proportional")
 """The scalings whose frequencies are computed here; others are settings of a problem."""
 
 
@@ -35,7 +35,8 @@ def a_share(default: float = 1) -> Said:
     """Return a reader of the number of columns of a head that rope rotates; None for all."""
 
     def says(config: Config, layer: int) -> int | None:
-        key = next((key for key in _SHARES if config.get(key, None) is not None), _SHARES[0])
+        keys = (f"rope_parameters.{_kind(config, layer)}.partial_rotary_factor", *_SHARES)
+        key = next((key for key in keys if config.get(key, None) is not None), _SHARES[0])
         if (share := config.number(key, default)) == 1:
             return None
         width = config.count_or_none("head_dim") or (
@@ -129,8 +130,9 @@ def turned_back(config: Config, layer: int) -> list[float]:
 
 
 def frequencies(config: Config, layer: int, dims: int, tokens: int) -> dict[str, Any]:
-    """Return the frequencies and the factor of rope that is scaled by yarn, longrope or dynamic.
+    """Return the frequencies and the factor of rope, for scalings without a setting of problems.
 
+    They are yarn, longrope, dynamic and proportional, in which the last pairs do not turn.
     Peng et al., *YaRN* (2023); Ding et al., *LongRoPE* (2024). {} for other scalings.
 
     dims: the number of columns that are turned.
@@ -149,6 +151,11 @@ def frequencies(config: Config, layer: int, dims: int, tokens: int) -> dict[str,
         longer = max(tokens, most) / most
         base = _stretched(config, base, factor * longer - (factor - 1), dims)
     plain = [base ** (-2 * pair / dims) for pair in range(dims // 2)]
+    if kind == "proportional":
+        turned = int(own.number("partial_rotary_factor", 1) * dims // 2)
+        factor = float(own.number("factor", 1))
+        far = [0.0] * (len(plain) - turned)
+        return {"rope_frequencies": [each / factor for each in plain[:turned]] + far}
     if kind == "longrope":
         length = "long" if tokens > original else "short"
         mscale = own.number(f"{length}_mscale", None)  # of PhiMoE, whose factors do not change

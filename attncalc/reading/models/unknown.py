@@ -14,22 +14,18 @@ from attncalc.reading.models.names import EXPERT, OF_EACH, is_buffer, meaning_of
 MOST_NEAR = 3
 _REASONS = {
     "it halves the number of tokens between blocks, and has embeddings of distances": "funnel",
-    "its scores add products with embeddings of distances, which no field gives": "xlnet",
-    "some of its tokens attend to all others by weights of their own": "longformer led",
-    "its attention is sparse by blocks, some of them at random": "big_bird bigbird_pegasus",
+    "some of its tokens attend to all others by weights of their own": "led",
+    "its attention is sparse by blocks, some of them at random": "bigbird_pegasus",
     "its attention is within windows of an image, which are shifted and merged": "swin swinv2",
     "it has no attention": "mamba mamba2 falcon_mamba rwkv xlstm fnet",
     "some of its layers have no attention, but a recurrent state": "jamba bamba zamba zamba2 "
     "nemotron_h falcon_h1 granitemoehybrid recurrent_gemma qwen3_next qwen3_5_text "
     "qwen3_5_moe_text olmo_hybrid kimi_linear minimax bailing_hybrid lara_mini",
     "some of its layers are convolutions, without attention": "lfm2 lfm2_moe",
-    "it chooses the keys of each query by another attention": "deepseek_v32 deepseek_v4 "
-    "glm_moe_dsa axk2",
+    "it chooses the keys of each query by another attention": "deepseek_v4 axk2",
     "a layer has two attentions and two feed-forward parts": "longcat_flash",
-    "some layers reuse the keys and values of earlier ones": "gemma3n gemma3n_text gemma4_text",
-    "its positions turn columns by rows and columns of an image": "dinov3_vit mlcd",
-    "scores have biases for the distances of patches": "beit data2vec-vision",
-    "scores have biases for distances, which a gate scales": "wavlm",
+    "each token has several streams, which layers mix": "gemma3n gemma3n_text",
+    "three parts of a layer of its decoder are normalized before and after": "t5gemma t5gemma2",
 }
 WHY = {kind: reason for reason, kinds in _REASONS.items() for kind in kinds.split()}
 """Why some known types are not opened."""
@@ -158,7 +154,8 @@ def _reads(side: Family, name: str) -> bool:
     if any(f".{_NUMBER.sub('{}', pattern)}" in numbered for pattern in side.layers):
         return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
     heads = (names for head in side.all_heads.values() for names in head.tensors.values())
-    ends = (*side.tokens.split(), *side.begins.values(), *side.ends.values(), *side.shared.values())
+    tables = (side.begins, side.ends, side.shared, side.of_layers)
+    ends = (*side.tokens.split(), *(each for table in tables for each in table.values()))
     behind = (each for head in side.all_heads.values() for each in head.behind)
     listed = (*ends, *behind, *" ".join(heads).split())
     stated = tuple(each.replace("{}", "") for each in listed if each)
