@@ -64,6 +64,7 @@ _WORDS_OF_MAP = {"peta", "harita", "diagram", "drawing", "schema", "arrows"}
 _NUMBERED = re.compile(r"^[\s>*#•·-]*(?:(?:[^\W\d_]{1,12} )?\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
 _TAG = re.compile(
     r"</?[A-Za-z][^<>]{0,200}>|\\item(?:<[^<>\n]{0,20}>)?|\\(?:emph|text\w{1,6})\b|\$X_\{?\d\}?\$"
+    r"|\bX[12]\b(?! ?[_(\[])"
 )
 _NTH = re.compile(r"(\d)\.?[ºª]")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
@@ -81,11 +82,12 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 _STEMS = (
-    "перв|перш|pierwsz|prvn|prv[iao]|πρώτ|ensimmäi|birinci|első|첫 ?번째|الأول",
-    "втор|друг|drug[iaą]|druh|δεύτερ|toinen|toise|toista|ikinci|második|두 ?번째|الثاني",
-    "трет|trzeci|třet|treć|τρίτ|kolma|üçüncü|harmadik|세 ?번째|الثالث",
-    "четв|czwart|čtvrt|četvrt|τέταρτ|neljä|dördüncü|negyedik|네 ?번째|الرابع",
-    "пят|п.ят|piąt|pát|pet[iao]|πέμπτ|viide|beşinci|ötödik|다섯 ?번째|الخامس",
+    "först|første|перв|перш|pierwsz|prvn|prv[iao]|πρώτ|ensimmäi|birinci|első|첫 ?번째|الأول",
+    "andra|anden|andre|втор|друг|drug[iaą]|druh|δεύτερ|toinen|toise|toista|ikinci|második"
+    "|두 ?번째|الثاني",
+    "tredje|трет|trzeci|třet|treć|τρίτ|kolma|üçüncü|harmadik|세 ?번째|الثالث",
+    "fjärde|fjerde|четв|czwart|čtvrt|četvrt|τέταρτ|neljä|dördüncü|negyedik|네 ?번째|الرابع",
+    "femte|пят|п.ят|piąt|pát|pet[iao]|πέμπτ|viide|beşinci|ötödik|다섯 ?번째|الخامس",
 )
 _PLACE = re.compile(
     rf"\b(?:{'|'.join(ORDINALS)})\b(?! (?:most|largest|highest|strongest)\b)"
@@ -269,7 +271,7 @@ def _mentions(
 
     is_all: whether "itself" is one of them directly behind the name of another.
     """
-    known, last, head = {*sides[0], *sides[1]}, 0, 0
+    known, last, head = {*sides[0], *sides[1]}, -MOST_LINES, 0
     for line, text in lines:
         end = 0
         for match in _TOKEN.finditer(text):
@@ -339,6 +341,8 @@ def _in_orders(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[tuple[
             stop = start + len(order)
             outputs = _outputs(mentions[start:stop], order)
             is_run = all(each.is_near for each in mentions[start + 1 : stop])
+            if not outputs:  # and nothing else is near that may name one
+                is_run = is_run and not any(each.is_near for each in mentions[stop : stop + 1])
             if outputs is not None and is_run and _is_end(mentions, stop):
                 places = [(role, (outputs.get(k, k),) if k >= 0 else every) for role, k in order]
                 yield places, start
@@ -378,6 +382,7 @@ def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
         yield [*chain(*(a[1:] + b[1:] for a, b in zip(most, others, strict=True)))]
     yield [*of_all, *of_every]
     yield [*of_every, *of_all]
+    yield of_every
     yield [*chain(*most)]
 
 
@@ -487,7 +492,8 @@ def _is_strict(said: Said, weights: Matrix) -> bool:
 
 def _is_map(said: Said, run: Sequence[_Mention], order: _Order, weights: Matrix) -> bool:
     """Return whether names in an order are a map, by the words between them and the weights."""
-    if not any(role == "o" for role, _ in order) and not _is_strict(said, weights):
+    is_of_all = not any(role == "o" for role, _ in order)
+    if is_of_all and (run[0].goes_on or not _is_strict(said, weights)):
         return False
     if said.fit == len(said.inputs):
         words = " ".join(each.before for each in run[1:])[:LONGEST]
@@ -515,6 +521,8 @@ def _is_of_map(run: Sequence[_Mention], order: _Order) -> bool:
     kinds = {each.kind for each in lexemes_in(words[:LONGEST], {})}
     said = {plain_word(word) for word in _LETTERS.findall(words)}
     is_named = bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said)
+    if len(run) > 1 and not any(role == "o" for role, _ in order):
+        return is_named or bool(kinds & {"attends", "most"})
     if (
         kinds & _SAID
         or is_named

@@ -17,6 +17,7 @@ from attncalc.reading.answers.map_order import (
     plain,
     written,
 )
+from attncalc.reading.answers.map_words import lexemes_in
 from attncalc.reading.naming.name import Tokens
 from attncalc.reading.plain.marks import COMMA
 
@@ -104,11 +105,19 @@ def map_in_columns(
             start, inputs, bits = _first_of_columns(rows, start, group)
             at = tuple(line for line, _ in rows[start - count : start])
             found, total = [*found, *(Said(at, own, count) for own in inputs)], total + bits
-        if len(found) == len(heads) and total >= ENOUGH_BITS:
+        if len(found) == len(heads) and total >= ENOUGH_BITS / (1 + _is_said(lines, found[0])):
             numbers = range(1, len(heads) + 1) if len(heads) > 1 else [0]
             own = zip(found, heads, numbers, strict=True)
             return [each for said, weights, k in own for each in written(said, weights, k, labels)]
     return []
+
+
+def _is_said(lines: Sequence[tuple[int, str]], said: Said) -> bool:
+    """Return whether a line soon above says that inputs are ordered by their weights."""
+    first = min(said.lines)
+    above = [text[:LONGEST] for line, text in lines if first - MOST_BETWEEN <= line < first]
+    words = {each.kind for text in above for each in lexemes_in(text, {})}
+    return bool(words & {"most", "second"}) or any(map(_LARGEST.search, above))
 
 
 def _first_of_columns(

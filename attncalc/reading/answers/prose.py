@@ -15,7 +15,7 @@ _DIMENSIONS = re.compile(
 )
 _COUNTED = re.compile(
     r"\b(?:step|head|heads|token|tokens|row|rows|column|columns|col|line|lines|page|problem|part|"
-    r"exercise|question|task|sheet|assignment|homework|week|section|version|input|output|query|key|"
+    r"exercise|question|task|sheet|assignment|homework|week|section|version|pagina|página|pag|blz|sida|strona|strana|sayfa|input|output|query|key|"
     r"value|vector|decimals?|places|schritt|kopf|zeile|spalte|aufgabe|blatt|seite|teil|tête|tete|"
     r"ausgabe|eingabe|anfrage|sortie|entrée|entree|salida|entrada|jeton|wort|mot|palabra|"
     r"etape|étape|ligne|colonne|fila|columna|paso|ejercicio|exercice|of|to|von|de|nr|no|pts?|"
