@@ -60,15 +60,20 @@ def normed_after_rope(gain: str = "") -> Said:
     return says
 
 
+def _is_biased(config: Config) -> bool:
+    return config.is_so("attention_bias", False)
+
+
 def _projected(read: str, config: Config) -> str:
     """Return the outputs of an attention, from what its heads give after some change."""
-    bias = " + b_O[a]" * config.is_so("attention_bias", False)
+    bias = " + b_O[a]" * _is_biased(config)
     return f"O[i,a] = sum({read}[i,c] * W_O[c,a] for c in columns({read})){bias}"
 
 
 def gated(config: Config, layer: int) -> list[str]:
-    """Return the outputs of AFMoE, whose heads are gated by their inputs."""
-    gate = "sigmoid(sum(N_1[i,a] * W_gate[c,a] for a in d))"
+    """Return the outputs of AFMoE and Qwen3-Next, whose heads are gated by their inputs."""
+    bias = " + b_gate[c]" * (config.says("linear_num_key_heads") and _is_biased(config))
+    gate = f"sigmoid(sum(N_1[i,a] * W_gate[c,a] for a in d){bias})"
     return [f"C_gated[i,c] = C[i,c] * {gate}  # heads, gated", _projected("C_gated", config)]
 
 

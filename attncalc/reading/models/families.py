@@ -10,8 +10,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from attncalc.base.errors import InputError
-from attncalc.reading.models import equations
+from attncalc.reading.models import equations, mixers
 from attncalc.reading.models.family import (
     ACTIVATIONS,
     CLASSES,
@@ -39,6 +41,7 @@ from attncalc.reading.models.family import (
     where,
 )
 from attncalc.reading.models.folder import MISSING, Config
+from attncalc.reading.models.layer import split_of_groups
 from attncalc.reading.models.names import LINEAR, OUT_IN, fields_by_end
 from attncalc.reading.models.rope import (
     USUAL_BASE,
@@ -801,6 +804,25 @@ def _minicpm_shrinks(config: Config, layer: int) -> float:
     return float(config.count("dim_model_base") / config.count("hidden_size"))
 
 
+def _attends(other: Said) -> Said:
+    """Return a reader of whether a layer has an attention: by its kind, or else by another."""
+    kinds = {"full_attention": True, "attention": True}
+    kinds |= dict.fromkeys(("conv", "linear_attention", "mamba", "hybrid"), False)
+
+    def says(config: Config, layer: int) -> bool:
+        listed = (each for each in ("layer_types", "layers_block_type") if config.get(each, None))
+        if (key := next(listed, None)) is None:
+            return bool(other(config, layer))
+        return kinds[config.of_layer(key, layer, [*kinds])]
+
+    return says
+
+
+def _is_listed(key: str) -> Said:
+    """Return a reader of whether a layer is among those in a list."""
+    return lambda config, layer: layer in config.get(key, range(layer + 1))
+
+
 _GRANITE_MOE = _like(
     _GRANITE,
     "Granite MoE",
@@ -817,6 +839,20 @@ _GRANITE_MOE = _like(
         **_EXPERTS,
     },
 )
+
+
+def _is_turned(config: Config, layer: int) -> bool:
+    """Return whether a hybrid Granite has rope."""
+    return bool(config.get("position_embedding_type", None) == "rope")
+
+
+_HYBRID_ATTENDS = _attends(lambda config, layer: False)
+
+
+def _shared_alone(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of Granite: a shared expert alone is its feed-forward part."""
+    alone = "W_router" not in fields
+    return {n.replace("W_s", "W_") if alone else n: each for n, each in fields.items()}
 
 
 def _own_base(config: Config, layer: int) -> Fraction | None:
@@ -867,6 +903,125 @@ _PHI = _like_llama(
     own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
     is_gated=False,
     ends=_at(_NORM, out="final_layernorm"),
+)
+
+
+def _is_nth(key: str, usual: int) -> Said:
+    """Return a reader of whether a layer is the last of each so many."""
+    return lambda config, layer: (layer + 1) % config.count(key, usual) == 0
+
+
+_LFM2_ATTENDS = _attends(_is_listed("full_attn_idxs"))
+_LFM2 = _like_llama(
+    "LFM2",
+    "lfm2",
+    biases=where(_LFM2_ATTENDS, "", _biased("", conv_bias="O")),
+    eps=a_number("norm_eps"),
+    activation="silu",
+    qk_norm="rms",
+    attends=_LFM2_ATTENDS,
+    equations=where(_LFM2_ATTENDS, None, mixers.gated_convolution),
+    ends={"gamma_out": "embedding_norm.weight"},
+    own={
+        **_normed({"1": "operator_norm", "2": "ffn_norm", "Q": "q_layernorm", "K": "k_layernorm"}),
+        **_linear({"1": "feed_forward.w1", "2": "feed_forward.w2", "3": "feed_forward.w3"}),
+        **_linear({"in": "conv.in_proj", "conv": "conv.conv"}),
+    },
+)
+_LFM2_MOE = _like(
+    _LFM2,
+    "LFM2-MoE",
+    "lfm2_moe",
+    **_ROUTED,
+    router="sigmoid",
+    router_norm=if_so("norm_topk_prob", True, False, default=True),
+    router_scale=a_number("routed_scaling_factor", 1.0),
+    equations=mixers.with_routed(_LFM2_ATTENDS),
+    own={
+        "feed_forward.gate.weight": "W_router",
+        "feed_forward.expert_bias": "b_choice",
+        **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
+        **_EXPERTS,
+        **_LFM2.own,
+    },
+)
+_QWEN_ATTENDS = _attends(_is_nth("full_attention_interval", 4))
+
+
+def _qwen_linear(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of Qwen3-Next, whose arrays hold several by heads."""
+    made = dict(fields)
+    for kind in "Wb":
+        if (both := made.pop(f"{kind}_Qgate", None)) is not None:
+            heads = config.count("num_attention_heads")
+            width = len(both) // heads // 2
+            parts = split_of_groups(both, heads, width, width)
+            made |= zip((f"{kind}_Q", f"{kind}_gate"), parts, strict=True)
+    if "W_QKVZ" in made:
+        keys, heads = (config.count(f"linear_num_{each}_heads") for each in ("key", "value"))
+        d_k, d_v = (config.count(f"linear_{each}_head_dim") for each in ("key", "value"))
+        wide = heads // keys * d_v
+        *qkv, made["W_Z"] = split_of_groups(made.pop("W_QKVZ"), keys, d_k, d_k, wide, wide)
+        made["W_in"] = np.concatenate(qkv)
+        shares = heads // keys, heads // keys
+        made["W_beta"], made["W_dt"] = split_of_groups(made.pop("W_beta_dt"), keys, *shares)
+    return made
+
+
+_QWEN_3_NEXT = _like_llama(
+    "Qwen3-Next",
+    "qwen3_next",
+    **_QWEN_ROUTED,
+    heads=where(_QWEN_ATTENDS, a_count("num_attention_heads"), a_count("linear_num_value_heads")),
+    qk_norm="rms",
+    gain_above=1,
+    rope_dims=a_share(0.25),
+    attends=_QWEN_ATTENDS,
+    equations=where(_QWEN_ATTENDS, equations.gated, mixers.gated_delta_rule()),
+    rearranged=_qwen_linear,
+    own={
+        **_linear({"Qgate": "self_attn.q_proj", "QKVZ": "in_proj_qkvz", "beta_dt": "in_proj_ba"}),
+        **_linear({"in": "in_proj_qkv", "Z": "in_proj_z", "beta": "in_proj_b", "dt": "in_proj_a"}),
+        "linear_attn.conv1d.weight": "W_conv",
+        "linear_attn.A_log": "A_log",
+        "linear_attn.dt_bias": "b_dt",
+        "linear_attn.norm.weight": "gain_H",
+        "shared_expert_gate.weight": "W_sgate",
+        **_EXPERTS,
+    },
+    asks={"hidden_act": ("silu",)},
+)
+_BAMBA_ATTENDS = _attends(_is_listed("attn_layer_indices"))
+_OF_SPACES = {
+    **_linear({"in": "mamba.in_proj", "conv": "mamba.conv1d"}),
+    "mamba.A_log": "A_log",
+    "mamba.dt_bias": "b_dt",
+    "mamba.D": "skip",
+    "mamba.norm.weight": "gain_C",
+}
+"""The names of a state space of Mamba-2."""
+
+
+def _of_spaces(attends: Said, biases: Said) -> dict[str, Any]:
+    """Return the fields of a family some of whose layers are state spaces of Mamba-2."""
+    heads = where(attends, a_count("num_attention_heads"), a_count(*mixers.HEADS))
+    of_space = _biased("123", mamba_proj_bias="O", use_bias="O")
+    return {
+        "attends": attends,
+        "heads": heads,
+        "biases": where(attends, biases, of_space),
+        "equations": where(attends, None, mixers.state_space),
+    }
+
+
+_BAMBA = _like_llama(
+    "Bamba",
+    "bamba",
+    **_of_spaces(_BAMBA_ATTENDS, _BIASED),
+    rope_dims=a_share(0.5),
+    own={**_normed({"2": "pre_ff_layernorm"}), **_OF_SPACES},
+    ends={"gamma_out": "final_layernorm.weight"},
+    asks={"hidden_act": ("silu",)},
 )
 _OF_AUDIO = Head(
     _at(out="classifier"),
@@ -1910,7 +2065,23 @@ FAMILIES = (
         usual={"n_shared_experts": 1},
         remarks=(),
     ),
+    _LFM2,
+    _LFM2_MOE,
+    _QWEN_3_NEXT,
+    _like(_QWEN_3_NEXT, "Qwen3.5", "qwen3_5_text", top_k=None),
+    _like(_QWEN_3_NEXT, "Qwen3.5 MoE", "qwen3_5_moe_text", router_norm=None),
+    _BAMBA,
     _GRANITE_MOE,
+    _like(
+        _GRANITE_MOE,
+        "Granite hybrid",
+        "granitemoehybrid",
+        **_of_spaces(_HYBRID_ATTENDS, _biased("", attention_bias="QKVO")),
+        positions=where(_is_turned, "rope", "none"),
+        rearranged=_shared_alone,
+        own={**_GRANITE_MOE.own, **_OF_SPACES},
+        asks={"hidden_act": ("silu",)},
+    ),
     _like(_GRANITE, "Granite with windows", "granite_swa", **_OF_BASES, own=_SINKS),
     _like(
         _GRANITE_MOE,

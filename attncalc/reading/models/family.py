@@ -99,8 +99,8 @@ USUAL_HEADS = {
 class Family:
     """A family of models, as a table from names to fields of a problem.
 
-    Of `count`, `settings`, `factor`, `remarks`, `biases`, `is_gated`, `key_heads`, `fused` and
-    `stored`, each value is constant, or read from a config (`value_of`).
+    Of `count`, `settings`, `factor`, `remarks`, `biases`, `is_gated`, `key_heads`, `fused`,
+    `stored` and `attends`, each value is constant, or read from a config (`value_of`).
 
     title: its name.
     types: the `model_type` of its configs.
@@ -146,6 +146,8 @@ class Family:
         places in it, and the ends of the names of tensors that it leaves out.
     stored: the place of a layer in the names of its tensors: its number, or that of a group of
         shared layers, and the place in it.
+    attends: whether a layer has an attention; otherwise its equations mix the tokens, if any do.
+    rearranged: returns the fields of a layer from those that its tensors are named for.
     """
 
     title: str
@@ -186,6 +188,8 @@ class Family:
     stated: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
     stored: Any = lambda config, layer: (layer, 0)
+    attends: Any = True
+    rearranged: Callable[[Config, int, dict[str, Any]], dict[str, Any]] = lambda *given: given[-1]
 
     def own_config(self, config: Config) -> Config:
         """Return the config of its tower, with the usual values of omitted keys."""

@@ -48,8 +48,12 @@ Fields = dict[str, Any]
 SINGLE_LABEL = "single_label_classification"
 MOST_SINUSOIDS = 10**8
 """The largest number of sines and cosines of all positions."""
-_OF_ROUTERS = (*("top_k", "router", "router_scales", "router_norm", "router_scale"),
-    *("router_groups", "top_groups"))  # fmt: skip
+_OF_ROUTERS: tuple[str, ...] = (*("top_k", "router", "router_scales", "router_norm"),
+    *("router_scale", "router_groups", "top_groups"))  # fmt: skip
+_OF_ATTENTIONS: tuple[str, ...] = (*("scale", "window", "softcap", "positions", "qk_norm"),
+    *("rope_base", "rope_scaling", "rope_dims", "rope_pairing"))  # fmt: skip
+LATER = "mtp."
+"""The start of names of layers for tokens after the next one, beside the model."""
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalization in old files from TensorFlow."""
 _WHOLE = ("F32", "F64", "U8", "I64")
@@ -99,6 +103,8 @@ class Model:
         self._notes = list(family.of("remarks", config))
         self._compared: dict[tuple[str, str], bool] = {}
         self.root, self._pattern = _where(family, weights, folder)
+        if any(name.startswith(LATER) for name in weights):
+            self._notes.append(f"{LATER}… is not read: it predicts the tokens after the next one")
         if family.source:
             start = self.root + self._pattern.partition("{}")[0]
             check_stated(family, weights, self.root, start, self.architecture)
@@ -314,7 +320,7 @@ class Model:
             raise InputError(in_place(str(self.folder), faults))
         for each in parts.values():
             self._check_biases(each, number)
-        self._scale(fields := parts.pop(""))
+        self._scale(fields := self.family.rearranged(self.config, number, parts.pop("")))
         for name in self.family.shared:
             side, _, field = name.rpartition(".")
             if (tensor := self._shared(name)) is not None:
@@ -324,13 +330,21 @@ class Model:
         if "W_UKV" in fields:
             fields = latent_fields(fields, int(settings["heads"]), int(settings["rope_dims"]))
             self._notes.append("the first columns of W_K are those of rope: they take K_R as it is")
-        width = self._check_places(parts.get("self", fields), settings)
-        settings |= self._turned_by(number, settings, width)
-        dropped = () if "W_router" in fields else _OF_ROUTERS
-        settings = {n: each for n, each in settings.items() if n not in dropped}
+        settings = self._settled(number, {**fields, **parts.get("self", {})}, settings)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**_with_more({**settings, "weights_layout": OUT_IN, **owned}), **inner}
+
+    def _settled(self, number: int, fields: Fields, settings: Fields) -> Fields:
+        """Return those settings that a layer with these matrices reads, and frequencies of rope."""
+        dropped = () if "W_router" in fields else _OF_ROUTERS
+        if self.family.of("attends", self.config, number):
+            width = self._check_places(fields, settings)
+            settings |= self._turned_by(number, settings, width)
+        else:
+            dropped += _OF_ATTENTIONS if "equations" in settings else (*_OF_ATTENTIONS, "heads")
+        dropped += () if "W_1" in fields else ("activation",)
+        return {name: each for name, each in settings.items() if name not in dropped}
 
     def _check_biases(self, fields: Fields, number: int) -> None:
         """Refuse biases that a layer of this config does not have: transformers ignores them."""
@@ -746,6 +760,7 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
         roots = [*dict.fromkeys(name[:at] for name, at in places if at >= 0)]
         if len(roots) > 1 and family.tower:
             roots = [root for root in roots if family.tower in root]
+        roots = [root for root in roots if not root.endswith(LATER)] or roots
         if len(roots) > 1:
             said = " and ".join(quoted(root + first) for root in roots)
             raise InputError(

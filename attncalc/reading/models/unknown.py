@@ -19,10 +19,8 @@ _REASONS = {
     "its attention is sparse by blocks, some of them at random": "big_bird bigbird_pegasus",
     "its attention is within windows of an image, which are shifted and merged": "swin swinv2",
     "it has no attention": "mamba mamba2 falcon_mamba rwkv xlstm fnet",
-    "some of its layers have no attention, but a recurrent state": "jamba bamba zamba zamba2 "
-    "nemotron_h falcon_h1 granitemoehybrid recurrent_gemma qwen3_next qwen3_5_text "
-    "qwen3_5_moe_text olmo_hybrid kimi_linear minimax bailing_hybrid lara_mini",
-    "some of its layers are convolutions, without attention": "lfm2 lfm2_moe",
+    "some of its layers have no attention, but a recurrent state": "jamba zamba zamba2 "
+    "nemotron_h falcon_h1 recurrent_gemma olmo_hybrid kimi_linear minimax bailing_hybrid lara_mini",
     "it chooses the keys of each query by another attention": "deepseek_v32 deepseek_v4 "
     "glm_moe_dsa axk2",
     "a layer has two attentions and two feed-forward parts": "longcat_flash",

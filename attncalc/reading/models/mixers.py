@@ -1,0 +1,230 @@
+"""The equations of layers that mix tokens without a softmax: convolutions and linear attention.
+
+A recurrence over tokens is stated in closed form, as an attention without a softmax: of scores, and
+of decays between tokens. Its weights A are a map as that of any attention.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from attncalc.reading.models.family import Said, a_count
+from attncalc.reading.models.folder import MISSING, Config
+
+
+def projected(name: str, weights: str, bias: str = "", at: str = "c", width: str = "") -> str:
+    """Return the equation of a projection of the normalized tokens, by rows of stored weights."""
+    more = f" + {bias}[{at}]" if bias else ""
+    column = f"c in {width}" if width else "c"
+    return f"{name}[i,{column}] = sum(N_1[i,a] * {weights}[{at},a] for a in d){more}"
+
+
+def convolved(read: str, taps: int, bias: str = "", weights: str = "W_conv") -> str:
+    """Return a convolution of each feature over a token and those before it, as an expression.
+
+    read: the matrix that is convolved, as U, or with the place of a column c in it, as U[,8 + c].
+    """
+    reach = taps - 1
+    more = f" + {bias}[c]" if bias else ""
+    name, _, at = read.rstrip("]").partition("[,")
+    one = f"{weights}[c,0,k] * {name}[i + k - {reach},{at or 'c'}]"
+    return f"sum({one} for k in {taps} if i + k >= {reach}){more}"
+
+
+def gated_convolution(config: Config, layer: int) -> list[str]:
+    """Return the short convolution of LFM2, between two gates."""
+    bias = ("b_in", "b_conv", " + b_O[a]") if config.is_so("conv_bias", False) else ("", "", "")
+    parts = {"B": "gate of inputs", "C_gate": "gate of outputs", "U": "inputs"}
+    made = [
+        f"{projected(name, 'W_in', bias[0], f'{number} * d + c', 'd')}  # {title}"
+        for number, (name, title) in enumerate(parts.items())
+    ]
+    return [
+        *made,
+        "BU[i,c] = B[i,c] * U[i,c]  # gated inputs",
+        f"U_conv[i,c] = {convolved('BU', config.count('conv_L_cache', 3), bias[1])}"
+        "  # convolved over tokens",
+        f"O[i,a] = sum(C_gate[i,c] * U_conv[i,c] * W_O[c,a] for c in d){bias[2]}",
+    ]
+
+
+def with_routed(attends: Said) -> Said:
+    """Return a reader of the equations of LFM2-MoE, which adds to the sum that divides shares."""
+
+    def says(config: Config, layer: int) -> list[str]:
+        made = [] if attends(config, layer) else gated_convolution(config, layer)
+        is_routed = layer >= config.whole("num_dense_layers", 2)
+        if is_routed and config.is_so("norm_topk_prob", True):
+            total = "sum(E_top[i,f] for f in columns(E_top)) + 1e-06"
+            made.append(f"E_share[i,e] = E_top[i,e] / ({total})")
+        return made
+
+    return says
+
+
+_SOFTPLUS = "(max({0}, 0) + log(1 + exp(-abs({0}))))"
+_SCORES = (
+    "{0}[h,i in n,j in n] = {1} * exp(log_decay[i,h] - log_decay[j,h]) "
+    "if {2} else 0  # {3}, decayed"
+)
+_OUTPUTS = "H[h,i,c] = sum(A[h,i,j] * V[h,j,c] for j in n)  # each head's outputs"
+_LOG_DECAYS = (
+    "log_decay[i,h] = (log_decay[i-1,h] if i > 0 else 0) - exp(A_log[h]) * {0}"
+    "  # running sums of log decays"
+)
+_STEPS = "t[i,h] = {0} + b_dt[h]  # step sizes before their softplus"
+
+
+def gated_delta_rule(eps: float | None = None) -> Said:
+    """Return a reader of the gated delta rule: a value replaces what its key has been given.
+
+    Yang et al., *Gated Delta Networks* (2025). T solves its recurrence over tokens: a row of it
+    has what the values of earlier tokens contribute to what a token writes.
+
+    eps: that of the normalized outputs, if it is not that of the config.
+    """
+
+    def says(config: Config, layer: int) -> list[str]:
+        keys, heads = (config.count(f"linear_num_{each}_heads") for each in ("key", "value"))
+        d_k, d_v = (config.count(f"linear_{each}_head_dim") for each in ("key", "value"))
+        group, taps = heads // keys, config.count("linear_conv_kernel_dim")
+        beta = "2 * " * config.is_so("linear_allow_neg_eigval", False)
+        dot = f"sum({{0}}[h // {group},i,c] * K[h // {group},j,c] for c in {d_k})"
+        return [
+            f"{projected('U', 'W_in')}  # queries, keys and values before their convolution",
+            f"U_conv[i,c] = silu({convolved('U', taps)})  # convolved over tokens",
+            *(
+                f"{name}[h in {keys},i,c in {d_k}] = {_unit(f'{start} + h * {d_k}', d_k)}{scale}"
+                f"  # {title} of length 1"
+                for name, start, scale, title in (
+                    ("Q", 0, f" / sqrt({d_k})", "queries"),
+                    ("K", keys * d_k, "", "keys"),
+                )
+            ),
+            f"V[h in {heads},j,c in {d_v}] = U_conv[j,{2 * keys * d_k} + h * {d_v} + c]  # values",
+            f"beta[i,h] = {beta}sigmoid(sum(N_1[i,a] * W_beta[h,a] for a in d))"
+            "  # how much each token writes",
+            _STEPS.format("sum(N_1[i,a] * W_dt[h,a] for a in d)"),
+            _LOG_DECAYS.format(_SOFTPLUS.format("t[i,h]")),
+            _SCORES.format("S", dot.format("Q"), "j <= i", "scores"),
+            _SCORES.format("M", f"beta[i,h] * {dot.format('K')}", "j < i", "likeness of keys"),
+            "T[h,i,j] = (beta[i,h] if i == j else 0) - sum(M[h,i,i-l] * T[h,i-l,j] for l in n "
+            "if 1 <= l <= i)  # shares of earlier values in what a token writes",
+            "A[h,i,j] = sum(S[h,i,l] * T[h,l,j] for l in n)  # weights of values",
+            _OUTPUTS,
+            f"{projected('Z', 'W_Z')}  # gates",
+            f"ms_H[h,i] = sum(H[h,i,c] ** 2 for c in {d_v}) / {d_v}"
+            "  # mean square of each head's outputs",
+            f"C[i,c in {heads * d_v}] = gain_H[c % {d_v}] * H[c // {d_v},i,c % {d_v}] / sqrt(ms_H["
+            f"c // {d_v},i] + {eps or config.number('rms_norm_eps')!r}) * silu(Z[i,c])"
+            "  # heads side by side, normalized and gated",
+            "O[i,a] = sum(C[i,c] * W_O[c,a] for c in columns(C))",
+        ]
+
+    return says
+
+
+HEADS = ("mamba_n_heads", "mamba_num_heads", "n_mamba_heads")
+"""The possible keys of the number of heads of a state space."""
+
+
+class Space(NamedTuple):
+    """The sizes of a state space, and which projections have a bias."""
+
+    heads: int
+    width: int
+    groups: int
+    state: int
+    taps: int
+    limits: tuple[float, float]
+    eps: float
+    bias: bool
+    conv_bias: bool
+
+    @property
+    def inner(self) -> int:
+        """The width of all heads together."""
+        return self.heads * self.width
+
+
+def space_of(config: Config) -> Space:
+    """Return the sizes of a state space, by any of the keys that configs have for them."""
+
+    def one(*keys: str, default: Any = MISSING) -> Any:
+        return config.get(next((each for each in keys if config.says(each)), keys[0]), default)
+
+    heads = a_count(*HEADS)(config, 0)
+    width = one("mamba_d_head", "mamba_head_dim", "mamba_headdim", default="auto")
+    if width == "auto":
+        width = config.count("mamba_expand", 2) * config.count("hidden_size") // heads
+    groups, state, taps = (
+        int(one(*keys))
+        for keys in (
+            ("mamba_n_groups", "n_groups", "mamba_ngroups"),
+            ("mamba_d_state", "ssm_state_size"),
+            ("mamba_d_conv", "conv_kernel"),
+        )
+    )
+    eps, limits = float(one("rms_norm_eps", "layer_norm_epsilon")), _limits(config)
+    bias = bool(one("mamba_proj_bias", "use_bias", default=False))
+    conv_bias = bool(one("mamba_conv_bias", "use_conv_bias", default=True))
+    return Space(heads, width, groups, state, taps, limits, eps, bias, conv_bias)
+
+
+def _limits(config: Config) -> tuple[float, float]:
+    """Return the least and the largest step size; Nemotron-H has no largest one."""
+    if config.says("mamba_num_heads"):
+        return float(config.number("time_step_min", 0.001)), math.inf
+    found = config.get("time_step_limit", None) or (0.0, math.inf)
+    try:  # the package writes infinity as {"__float__": "Infinity"}
+        low, high = (float(e["__float__"] if isinstance(e, dict) else e) for e in found)
+    except (KeyError, TypeError, ValueError):
+        raise config.wrong("time_step_limit", found, "a list of two numbers") from None
+    return low, high
+
+
+def state_space(config: Config, layer: int) -> list[str]:
+    """Return a state space of Mamba-2 in its closed form: C is read as queries, B as keys.
+
+    Dao and Gu, *Transformers are SSMs* (2024).
+    """
+    of = space_of(config)
+    inner, keys = of.inner, of.groups * of.state
+    per, each = of.heads // of.groups, of.inner // of.groups
+    delta, (low, high) = _SOFTPLUS.format("t[i,h]"), of.limits
+    delta = f"max({delta}, {low!r})" if low > 0 else delta
+    delta = f"min({delta}, {high!r})" if high < math.inf else delta
+    dot = f"sum(Q[h // {per},i,c] * K[h // {per},j,c] for c in {of.state})"
+    gain = f"gain_C[c] * G_C[i,c] / sqrt(ms_C[i,c // {each}] + {of.eps!r})"
+    convolution = convolved(f"U[,{inner} + c]", of.taps, "b_conv" * of.conv_bias)
+    return [
+        f"{projected('U', 'W_in', 'b_in' * of.bias)}  # gates, values, keys, queries, step sizes",
+        f"U_conv[i,c in {inner + 2 * keys}] = silu({convolution})  # convolved over tokens",
+        *(
+            f"{name}[h in {count},{row},c in {width}] = U_conv[{row},{start} + h * {width} + c]"
+            f"  # {title}"
+            for name, row, count, width, start, title in (
+                ("Q", "i", of.groups, of.state, inner + keys, "queries: C of the state space"),
+                ("K", "j", of.groups, of.state, inner, "keys: B of the state space"),
+                ("V", "j", of.heads, of.width, 0, "values"),
+            )
+        ),
+        _STEPS.format(f"U[i,{2 * inner + 2 * keys} + h]").replace("[i,h]", f"[i,h in {of.heads}]"),
+        f"delta[i,h] = {delta}  # step sizes",
+        _LOG_DECAYS.format("delta[i,h]"),
+        _SCORES.format("S", dot, "j <= i", "scores"),
+        "A[h,i,j] = S[h,i,j] * delta[j,h] + (skip[h] if i == j else 0)  # weights of values",
+        _OUTPUTS,
+        f"G_C[i,c in {inner}] = H[c // {of.width},i,c % {of.width}] * silu(U[i,0 + c])"
+        "  # heads side by side, gated",
+        f"ms_C[i,g in {of.groups}] = sum(G_C[i,g * {each} + c] ** 2 for c in {each}) / {each}"
+        "  # mean square of each group",
+        f"C[i,c] = {gain}  # normalized",
+        f"O[i,a] = sum(C[i,c] * W_O[c,a] for c in columns(C)){' + b_O[a]' * of.bias}",
+    ]
+
+
+def _unit(start: str, width: int) -> str:
+    """Return the entry of a vector of length 1, from columns of the convolved projection."""
+    one = f"U_conv[i,{start} + {{0}}]"
+    squares = f"sum({one.format('e')} ** 2 for e in {width})"
+    return f"{one.format('c')} / sqrt({squares} + 1e-06)"
