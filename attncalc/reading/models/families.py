@@ -706,7 +706,7 @@ _EXAONE_4 = _like_llama(
 )
 _SINKS = {"self_attn.sinks": "sinks"}
 _EXPERTS = {
-    "mlp.gate.weight": "W_router",
+    "gate.weight": "W_router",
     "mlp.router.gate.weight": "W_router",
     "experts.gate_up_proj": "W_13",
     "experts.down_proj": "W_2",
@@ -718,7 +718,6 @@ _EXPERTS = {
 }
 """The names of experts and of their router; in memory, transformers keeps experts in one array."""
 _MIXTRAL = {
-    "block_sparse_moe.gate.weight": "W_router",
     **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
     **_EXPERTS,
 }
@@ -804,18 +803,36 @@ def _minicpm_shrinks(config: Config, layer: int) -> float:
     return float(config.count("dim_model_base") / config.count("hidden_size"))
 
 
+_KINDS = {
+    **dict.fromkeys(("full_attention", "attention", "*"), "attention"),
+    **dict.fromkeys(("conv", "linear_attention", "mamba", "hybrid", "M"), "mixing"),
+    **dict.fromkeys(("moe", "mlp", "E", "-"), "feed-forward"),
+}
+_OF_KINDS = ("layers_block_type", "layer_types", "hybrid_override_pattern")
+
+
+def _kind(config: Config, layer: int) -> str:
+    """Return the kind of a layer of a hybrid: by a list, or by a letter; "" if there is neither."""
+    if (key := next((each for each in _OF_KINDS if config.get(each, None)), None)) is None:
+        return ""
+    listed = Config(config.place, {key: [*config.get(key)]})
+    return _KINDS[listed.of_layer(key, layer, [*_KINDS])]
+
+
+def _is_mixing(config: Config, layer: int) -> bool:
+    """Return whether a layer mixes tokens without an attention; all do that are of no kind."""
+    return _kind(config, layer) in ("mixing", "")
+
+
 def _attends(other: Said) -> Said:
     """Return a reader of whether a layer has an attention: by its kind, or else by another."""
-    kinds = {"full_attention": True, "attention": True}
-    kinds |= dict.fromkeys(("conv", "linear_attention", "mamba", "hybrid"), False)
-
-    def says(config: Config, layer: int) -> bool:
-        listed = (each for each in ("layer_types", "layers_block_type") if config.get(each, None))
-        if (key := next(listed, None)) is None:
-            return bool(other(config, layer))
-        return kinds[config.of_layer(key, layer, [*kinds])]
-
-    return says
+    return lambda config, layer: (
+        (_kind(config, layer) or other(config, layer))
+        in (
+            "attention",
+            True,
+        )
+    )
 
 
 def _is_listed(key: str) -> Said:
@@ -938,7 +955,6 @@ _LFM2_MOE = _like(
     router_scale=a_number("routed_scaling_factor", 1.0),
     equations=mixers.with_routed(_LFM2_ATTENDS),
     own={
-        "feed_forward.gate.weight": "W_router",
         "feed_forward.expert_bias": "b_choice",
         **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
         **_EXPERTS,
@@ -1005,12 +1021,12 @@ _OF_SPACES = {
 def _of_spaces(attends: Said, biases: Said) -> dict[str, Any]:
     """Return the fields of a family some of whose layers are state spaces of Mamba-2."""
     heads = where(attends, a_count("num_attention_heads"), a_count(*mixers.HEADS))
-    of_space = _biased("123", mamba_proj_bias="O", use_bias="O")
+    of_space = _biased("", mamba_proj_bias="O", use_bias="O", mlp_bias="123")
     return {
         "attends": attends,
         "heads": heads,
         "biases": where(attends, biases, of_space),
-        "equations": where(attends, None, mixers.state_space),
+        "equations": where(attends, None, where(_is_mixing, mixers.state_space)),
     }
 
 
@@ -1022,6 +1038,71 @@ _BAMBA = _like_llama(
     own={**_normed({"2": "pre_ff_layernorm"}), **_OF_SPACES},
     ends={"gamma_out": "final_layernorm.weight"},
     asks={"hidden_act": ("silu",)},
+)
+
+
+def _multiplied(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of Falcon-H1 with its multipliers in the weights."""
+    one = partial(config.number, default=1.0)
+    many = partial(config.get, default=None)
+    gate, down = many("mlp_multipliers") or (1.0, 1.0)
+    ins = dict.fromkeys(("W_Q", "W_K", "W_V"), one("attention_in_multiplier"))
+    after = {"K": one("key_multiplier"), "O": one("attention_out_multiplier"), "1": gate}
+    after |= {"2": down, "mO": one("ssm_out_multiplier")}
+    of, (z, x, b, c, dt) = mixers.space_of(config), many("ssm_multipliers") or [1.0] * 5
+    keys = of.groups * of.state
+    rows = np.repeat([z, x, b, c, dt], (of.inner, of.inner, keys, keys, of.heads))
+    made = dict(fields)
+    for name, each in fields.items():
+        if name in ("W_in", "b_in"):
+            in_all = one("ssm_in_multiplier") if each.ndim == 2 else 1.0
+            scale = (rows * in_all).astype(each.dtype)
+            made[name] = (each.T * scale).T
+        elif (factor := ins.get(name, 1.0) * after.get(name[2:], 1.0)) != 1:
+            made[name] = each * each.dtype.type(factor)
+    return made | {"W_mO": made["W_mO"].T}
+
+
+_FALCON_H1 = _like_llama(
+    "Falcon-H1",
+    "falcon_h1",
+    biases=_BIASED,
+    equations=mixers.beside_attention,
+    factor=_factor("embedding_multiplier", 1.0),
+    rearranged=_multiplied,
+    remarks=("weights contain the multipliers of the config",),
+    own={
+        **_normed({"2": "pre_ff_layernorm"}),
+        **_linear({"mO": "mamba.out_proj"}),
+        **_OF_SPACES,
+    },
+    ends={"gamma_out": "final_layernorm.weight"},
+    outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("lm_head_multiplier", 1.0))},
+    usual={"mamba_rms_norm": False, "mamba_norm_before_gate": True, "projectors_bias": False},
+    asks={"hidden_act": ("silu",)},
+)
+_NEMOTRON_H = _like_llama(
+    "Nemotron-H",
+    "nemotron_h",
+    **_of_spaces(_HYBRID_ATTENDS, ""),
+    **_ROUTED_BY_GROUPS,
+    count=lambda config, layer: len(config.get(next(filter(config.says, _OF_KINDS)))),
+    eps=a_number("layer_norm_epsilon"),
+    activation=an_activation("mlp_hidden_act"),
+    positions=None,
+    tokens="embeddings.weight",
+    ends={"gamma_out": "norm_f.weight"},
+    own={
+        **{name.replace("mamba.", "mixer."): field for name, field in _OF_SPACES.items()},
+        "norm.weight": "gamma_1",
+        "shared_experts.up_proj.weight": "W_s1",
+        "shared_experts.down_proj.weight": "W_s2",
+        "experts.up_proj": "W_1",
+        **_linear({"1": "up_proj"}),
+        **_CHOSEN,
+    },
+    asks={"moe_latent_size": (None,), "mamba_hidden_act": ("silu",), "sliding_window": (None,)},
+    usual={},
 )
 _OF_AUDIO = Head(
     _at(out="classifier"),
@@ -2071,6 +2152,8 @@ FAMILIES = (
     _like(_QWEN_3_NEXT, "Qwen3.5", "qwen3_5_text", top_k=None),
     _like(_QWEN_3_NEXT, "Qwen3.5 MoE", "qwen3_5_moe_text", router_norm=None),
     _BAMBA,
+    _FALCON_H1,
+    _NEMOTRON_H,
     _GRANITE_MOE,
     _like(
         _GRANITE_MOE,

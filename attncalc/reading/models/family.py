@@ -236,13 +236,10 @@ class Family:
 
     def of_layer(self, config: Config, layer: int) -> dict[str, Any]:
         """Return the settings of a layer; those of rope only if it has such positions."""
-        said = {name: self.setting(name, config, layer) for name in self.settings}
-        is_turned = said.get("positions") == "rope"
-        return {
-            name: value
-            for name, value in said.items()
-            if value is not None and (is_turned or not name.startswith("rope_"))
-        }
+        is_turned = self.setting("positions", config, layer) == "rope"
+        names = (name for name in self.settings if is_turned or not name.startswith("rope_"))
+        said = {name: self.setting(name, config, layer) for name in names}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str) -> None:

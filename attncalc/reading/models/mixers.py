@@ -5,6 +5,7 @@ of decays between tokens. Its weights A are a map as that of any attention.
 """
 
 import math
+import re
 from typing import Any, NamedTuple
 
 from attncalc.reading.models.family import Said, a_count
@@ -128,7 +129,11 @@ HEADS = ("mamba_n_heads", "mamba_num_heads", "n_mamba_heads")
 
 
 class Space(NamedTuple):
-    """The sizes of a state space, and which projections have a bias."""
+    """The sizes of a state space, where it is normalized, and which projections have a bias.
+
+    norm: "gated" if its gated outputs are normalized, "before" if its outputs are before the gate;
+        "" for neither.
+    """
 
     heads: int
     width: int
@@ -137,8 +142,10 @@ class Space(NamedTuple):
     taps: int
     limits: tuple[float, float]
     eps: float
+    norm: str
     bias: bool
     conv_bias: bool
+    out_bias: bool
 
     @property
     def inner(self) -> int:
@@ -155,7 +162,9 @@ def space_of(config: Config) -> Space:
     heads = a_count(*HEADS)(config, 0)
     width = one("mamba_d_head", "mamba_head_dim", "mamba_headdim", default="auto")
     if width == "auto":
-        width = config.count("mamba_expand", 2) * config.count("hidden_size") // heads
+        inner = config.count_or_none("mamba_d_ssm")
+        inner = inner or config.count("mamba_expand", 2) * config.count("hidden_size")
+        width = inner // heads
     groups, state, taps = (
         int(one(*keys))
         for keys in (
@@ -165,9 +174,12 @@ def space_of(config: Config) -> Space:
         )
     )
     eps, limits = float(one("rms_norm_eps", "layer_norm_epsilon")), _limits(config)
-    bias = bool(one("mamba_proj_bias", "use_bias", default=False))
-    conv_bias = bool(one("mamba_conv_bias", "use_conv_bias", default=True))
-    return Space(heads, width, groups, state, taps, limits, eps, bias, conv_bias)
+    bias = bool(one("use_bias", "mamba_proj_bias", default=False))
+    conv_bias = bool(one("use_conv_bias", "mamba_conv_bias", default=True))
+    out_bias = bool(one("projectors_bias", default=bias))
+    norm = "before" if config.is_so("mamba_norm_before_gate", False) else "gated"
+    norm = norm if config.is_so("mamba_rms_norm", True) else ""
+    return Space(heads, width, groups, state, taps, limits, eps, norm, bias, conv_bias, out_bias)
 
 
 def _limits(config: Config) -> tuple[float, float]:
@@ -188,13 +200,11 @@ def state_space(config: Config, layer: int) -> list[str]:
     Dao and Gu, *Transformers are SSMs* (2024).
     """
     of = space_of(config)
-    inner, keys = of.inner, of.groups * of.state
-    per, each = of.heads // of.groups, of.inner // of.groups
+    inner, keys, per = of.inner, of.groups * of.state, of.heads // of.groups
     delta, (low, high) = _SOFTPLUS.format("t[i,h]"), of.limits
     delta = f"max({delta}, {low!r})" if low > 0 else delta
     delta = f"min({delta}, {high!r})" if high < math.inf else delta
     dot = f"sum(Q[h // {per},i,c] * K[h // {per},j,c] for c in {of.state})"
-    gain = f"gain_C[c] * G_C[i,c] / sqrt(ms_C[i,c // {each}] + {of.eps!r})"
     convolution = convolved(f"U[,{inner} + c]", of.taps, "b_conv" * of.conv_bias)
     return [
         f"{projected('U', 'W_in', 'b_in' * of.bias)}  # gates, values, keys, queries, step sizes",
@@ -214,12 +224,40 @@ def state_space(config: Config, layer: int) -> list[str]:
         _SCORES.format("S", dot, "j <= i", "scores"),
         "A[h,i,j] = S[h,i,j] * delta[j,h] + (skip[h] if i == j else 0)  # weights of values",
         _OUTPUTS,
-        f"G_C[i,c in {inner}] = H[c // {of.width},i,c % {of.width}] * silu(U[i,0 + c])"
-        "  # heads side by side, gated",
-        f"ms_C[i,g in {of.groups}] = sum(G_C[i,g * {each} + c] ** 2 for c in {each}) / {each}"
-        "  # mean square of each group",
-        f"C[i,c] = {gain}  # normalized",
-        f"O[i,a] = sum(C[i,c] * W_O[c,a] for c in columns(C)){' + b_O[a]' * of.bias}",
+        *_gated_outputs(of),
+        f"O[i,a] = sum(C[i,c] * W_O[c,a] for c in columns(C)){' + b_O[a]' * of.out_bias}",
+    ]
+
+
+def _gated_outputs(of: Space) -> list[str]:
+    """Return the gated outputs of all heads of a state space, normalized in groups."""
+    plain = f"H[c // {of.width},i,c % {of.width}]"
+    gate, each = "silu(U[i,0 + c])", of.inner // of.groups
+    first = plain if of.norm == "before" else f"{plain} * {gate}"
+    name, title = ("G_C", ", gated" * (of.norm == "gated")) if of.norm else ("C", ", gated")
+    lines = [f"{name}[i,c in {of.inner}] = {first}  # heads side by side{title}"]
+    if of.norm:
+        last = f"gain_C[c] * G_C[i,c] / sqrt(ms_C[i,c // {each}] + {of.eps!r})"
+        last += f" * {gate}  # normalized and gated" if of.norm == "before" else "  # normalized"
+        mean = f"sum(G_C[i,g * {each} + c] ** 2 for c in {each}) / {each}"
+        lines.append(f"ms_C[i,g in {of.groups}] = {mean}  # mean square of each group")
+        lines.append(f"C[i,c] = {last}")
+    return lines
+
+
+def beside_attention(config: Config, layer: int) -> list[str]:
+    """Return a state space beside an attention, whose outputs are added (Falcon-H1).
+
+    Its own steps have the names of those of an attention, with m.
+    """
+    bias = " + b_O[a]" * config.is_so("attention_bias", False)
+    lines = (
+        re.sub(r"\b([QKVSAHCO]|ms_C)(?=\[|\))", r"\1_m", e) for e in state_space(config, layer)
+    )
+    return [
+        *(re.sub(r"\b([Wb])_O\b", r"\1_mO", line) for line in lines),
+        f"O[i,a] = sum(C[i,c] * W_O[c,a] for c in columns(C)){bias} + O_m[i,a]"
+        "  # outputs of attention and state space",
     ]
 
 
