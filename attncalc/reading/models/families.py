@@ -1018,7 +1018,7 @@ _OF_SPACES = {
 """The names of a state space of Mamba-2."""
 
 
-def _of_spaces(attends: Said, biases: Said) -> dict[str, Any]:
+def _of_spaces(attends: Said, biases: Any) -> dict[str, Any]:
     """Return the fields of a family some of whose layers are state spaces of Mamba-2."""
     heads = where(attends, a_count("num_attention_heads"), a_count(*mixers.HEADS))
     of_space = _biased("", mamba_proj_bias="O", use_bias="O", mlp_bias="123")
@@ -1038,6 +1038,58 @@ _BAMBA = _like_llama(
     own={**_normed({"2": "pre_ff_layernorm"}), **_OF_SPACES},
     ends={"gamma_out": "final_layernorm.weight"},
     asks={"hidden_act": ("silu",)},
+)
+
+
+def _joined(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields with the projections of Q, K and V, and their convolutions, in one array."""
+    made = dict(fields)
+    for name in ("W_in", "W_conv"):
+        if f"{name}Q" in fields:
+            made[name] = np.concatenate([made.pop(f"{name}{each}") for each in "QKV"])
+    return made
+
+
+def _olmo_hybrid(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of OLMo hybrid, whose attentions have their outputs normed."""
+    if "A_log" in fields:
+        return _joined(fields)
+    gains = {"gamma_1": fields["gamma_2"], "gamma_2": fields["gamma_4"]}
+    return {name: each for name, each in fields.items() if name != "gamma_4"} | gains
+
+
+def _has_base(config: Config, layer: int) -> bool:
+    """Return whether a config has a base of rope; otherwise its layers have no positions."""
+    return config.get("rope_parameters.rope_theta", None) is not None
+
+
+_DELTA_IN = {
+    f"{each}_{kind}.weight": f"W_{field}{each.upper()}"
+    for each in "qkv"
+    for kind, field in (("proj", "in"), ("conv1d", "conv"))
+}
+_OLMO_HYBRID = _like(
+    _OLMO_2,
+    "OLMo hybrid",
+    "olmo_hybrid",
+    attends=_HYBRID_ATTENDS,
+    heads=where(_HYBRID_ATTENDS, a_count("num_attention_heads"), a_count("linear_num_value_heads")),
+    norm=where(_HYBRID_ATTENDS, "output", "pre"),
+    positions=where(_has_base, "rope", "none"),
+    equations=where(_HYBRID_ATTENDS, None, mixers.gated_delta_rule(1e-5)),
+    rearranged=_olmo_hybrid,
+    own={
+        "attention_layer_norm.weight": "gamma_1",
+        "feedforward_layer_norm.weight": "gamma_2",
+        **{f"linear_attn.{name}": field for name, field in _DELTA_IN.items()},
+        **_linear({"Z": "linear_attn.g_proj", "beta": "linear_attn.b_proj"}),
+        **_linear({"dt": "linear_attn.a_proj", "conv": "linear_attn.conv1d"}),
+        "linear_attn.A_log": "A_log",
+        "linear_attn.dt_bias": "b_dt",
+        "linear_attn.o_norm.weight": "gain_H",
+    },
+    asks={"hidden_act": ("silu",)},
+    usual={},
 )
 
 
@@ -2153,6 +2205,7 @@ FAMILIES = (
     _like(_QWEN_3_NEXT, "Qwen3.5 MoE", "qwen3_5_moe_text", router_norm=None),
     _BAMBA,
     _FALCON_H1,
+    _OLMO_HYBRID,
     _NEMOTRON_H,
     _GRANITE_MOE,
     _like(
