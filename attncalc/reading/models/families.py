@@ -923,9 +923,15 @@ _PHI = _like_llama(
 )
 
 
-def _is_nth(key: str, usual: int) -> Said:
-    """Return a reader of whether a layer is the last of each so many."""
-    return lambda config, layer: (layer + 1) % config.count(key, usual) == 0
+def _is_nth(key: str, usual: int, offset: str = "", usual_offset: int = -1) -> Said:
+    """Return a reader of whether a layer is the last of each so many, or another one of them."""
+
+    def says(config: Config, layer: int) -> bool:
+        every = config.count(key, usual)
+        place = config.whole(offset, usual_offset) if offset else every - 1
+        return bool(layer % every == place)
+
+    return says
 
 
 _LFM2_ATTENDS = _attends(_is_listed("full_attn_idxs"))
@@ -974,8 +980,7 @@ def _qwen_linear(config: Config, layer: int, fields: dict[str, Any]) -> dict[str
             parts = split_of_groups(both, heads, width, width)
             made |= zip((f"{kind}_Q", f"{kind}_gate"), parts, strict=True)
     if "W_QKVZ" in made:
-        keys, heads = (config.count(f"linear_num_{each}_heads") for each in ("key", "value"))
-        d_k, d_v = (config.count(f"linear_{each}_head_dim") for each in ("key", "value"))
+        keys, heads, d_k, d_v, *_ = mixers.delta_of(config)
         wide = heads // keys * d_v
         *qkv, made["W_Z"] = split_of_groups(made.pop("W_QKVZ"), keys, d_k, d_k, wide, wide)
         made["W_in"] = np.concatenate(qkv)
@@ -1041,6 +1046,61 @@ _BAMBA = _like_llama(
 )
 
 
+_OF_SELECTIVE = {
+    **_OF_SPACES,
+    **_linear({"x": "mamba.x_proj", "dt": "mamba.dt_proj"}),
+    **{f"mamba.{own}_layernorm.weight": f"gain_{name}"
+       for own, name in (("dt", "R"), ("b", "B"), ("c", "C_out"))},
+}  # fmt: skip
+"""The names of a state space of the first Mamba."""
+_JAMBA_ATTENDS = _attends(_is_nth("attn_layer_period", 8, "attn_layer_offset", 4))
+_JAMBA = _like_llama(
+    "Jamba",
+    "jamba",
+    **_ROUTED,
+    router_norm=False,
+    attends=_JAMBA_ATTENDS,
+    biases=where(_JAMBA_ATTENDS, "", _biased("", mamba_proj_bias="O")),
+    positions=None,
+    equations=where(_JAMBA_ATTENDS, None, mixers.selective("rms_norm_eps", "gain_")),
+    own={
+        **_normed({"2": "pre_ff_layernorm"}),
+        "feed_forward.router.weight": "W_router",
+        **{f"experts.*.{name}_proj.weight": f"W_{number}"
+           for name, number in (("gate", 1), ("up", 3), ("down", 2))},
+        **_OF_SELECTIVE,
+        **_EXPERTS,
+    },
+    ends={"gamma_out": "final_layernorm.weight"},
+    asks={"hidden_act": ("silu",)},
+    usual={},
+)  # fmt: skip
+
+
+def _of_mixers(names: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of a layer whose only part is called its mixer, by those of others."""
+    within = {name.replace("mamba.", "mixer."): field for name, field in names.items()}
+    return {**within, "norm.weight": "gamma_1"}
+
+
+_MAMBA = _like_llama(
+    "Mamba",
+    "mamba",
+    attends=False,
+    heads=1,
+    eps=a_number("layer_norm_epsilon"),
+    activation="silu",
+    biases=_biased("", use_bias="O"),
+    positions=None,
+    equations=mixers.selective(),
+    tokens="embeddings.weight embedding.weight",
+    ends={"gamma_out": "norm_f.weight"},
+    own=_of_mixers(_OF_SELECTIVE),
+    asks={"hidden_act": ("silu",)},
+    usual={},
+)
+
+
 def _joined(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return fields with the projections of Q, K and V, and their convolutions, in one array."""
     made = dict(fields)
@@ -1068,6 +1128,58 @@ _DELTA_IN = {
     for each in "qkv"
     for kind, field in (("proj", "in"), ("conv1d", "conv"))
 }
+
+
+def _kimi(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of Kimi Linear, whose gates are products of two weights."""
+    if "A_log" not in fields:
+        return fields
+    made = _joined({name.replace("W_", "W_in") if name[2:] in ("Q", "K", "V") else name: each
+                    for name, each in fields.items()})  # fmt: skip
+    for name in ("W_Z", "W_dt"):
+        made[name] = made.pop(f"{name}_b") @ made.pop(f"{name}_a")
+    return made | {"A_log": made["A_log"].reshape(-1)}
+
+
+_KIMI_ATTENDS = _attends(
+    lambda config, layer: layer + 1 in config.get("linear_attn_config.full_attn_layers")
+)
+_KIMI = _like(
+    _DEEPSEEK_V3,
+    "Kimi Linear",
+    "kimi_linear",
+    attends=_KIMI_ATTENDS,
+    heads=where(
+        _KIMI_ATTENDS,
+        a_count("num_attention_heads"),
+        lambda config, layer: mixers.delta_of(config).heads,
+    ),
+    biases=where(_KIMI_ATTENDS, _biased("", attention_bias="O"), ""),
+    top_k=a_count("num_experts_per_tok", "num_experts_per_token"),
+    router_norm=if_so("moe_renormalize", True, False, default=True),
+    router_groups=_groups("num_expert_group"),
+    positions=None,
+    equations=where(_KIMI_ATTENDS, None, mixers.gated_delta_rule(gate="sigmoid")),
+    rearranged=_kimi,
+    remarks=("W_Z and W_dt are each the product of two weights of the model",),
+    own={
+        **_linear({"Z_a": "g_a_proj", "Z_b": "g_b_proj", "dt_a": "f_a_proj", "dt_b": "f_b_proj"}),
+        **{name: field for name, field in _DELTA_IN.items() if "conv" in name},
+        "self_attn.conv1d.weight": "W_conv",
+        "self_attn.b_proj.weight": "W_beta",
+        "A_log": "A_log",
+        "dt_bias": "b_dt",
+        "o_norm.weight": "gain_H",
+        **_LATENT,
+        **_MIXTRAL,
+        **{
+            f"block_sparse_moe.shared_experts.{name}_proj.weight": f"W_s{number}"
+            for name, number in (("gate", 1), ("up", 3), ("down", 2))
+        },
+    },
+    asks={"hidden_act": ("silu",), "moe_layer_freq": (1,)},
+    usual={},
+)
 _OLMO_HYBRID = _like(
     _OLMO_2,
     "OLMo hybrid",
@@ -1145,8 +1257,7 @@ _NEMOTRON_H = _like_llama(
     tokens="embeddings.weight",
     ends={"gamma_out": "norm_f.weight"},
     own={
-        **{name.replace("mamba.", "mixer."): field for name, field in _OF_SPACES.items()},
-        "norm.weight": "gamma_1",
+        **_of_mixers(_OF_SPACES),
         "shared_experts.up_proj.weight": "W_s1",
         "shared_experts.down_proj.weight": "W_s2",
         "experts.up_proj": "W_1",
@@ -2204,8 +2315,25 @@ FAMILIES = (
     _like(_QWEN_3_NEXT, "Qwen3.5", "qwen3_5_text", top_k=None),
     _like(_QWEN_3_NEXT, "Qwen3.5 MoE", "qwen3_5_moe_text", router_norm=None),
     _BAMBA,
+    _JAMBA,
+    _MAMBA,
+    _like(
+        _MAMBA,
+        "Falcon Mamba",
+        "falcon_mamba",
+        equations=mixers.selective("mixer_rms_eps"),
+    ),
+    _like(
+        _MAMBA,
+        "Mamba-2",
+        "mamba2",
+        heads=a_count("num_heads"),
+        equations=mixers.state_space,
+        own=_of_mixers(_OF_SPACES),
+    ),
     _FALCON_H1,
     _OLMO_HYBRID,
+    _KIMI,
     _NEMOTRON_H,
     _GRANITE_MOE,
     _like(

@@ -6,6 +6,7 @@ of decays between tokens. Its weights A are a map as that of any attention.
 
 import math
 import re
+from functools import partial
 from typing import Any, NamedTuple
 
 from attncalc.reading.models.family import Said, a_count
@@ -63,51 +64,76 @@ def with_routed(attends: Said) -> Said:
 
 
 _SOFTPLUS = "(max({0}, 0) + log(1 + exp(-abs({0}))))"
-_SCORES = (
-    "{0}[h,i in n,j in n] = {1} * exp(log_decay[i,h] - log_decay[j,h]) "
-    "if {2} else 0  # {3}, decayed"
-)
 _OUTPUTS = "H[h,i,c] = sum(A[h,i,j] * V[h,j,c] for j in n)  # each head's outputs"
+_STEPS = "t[i,{0}] = {1} + b_dt[{0}]  # step sizes before their softplus"
 _LOG_DECAYS = (
-    "log_decay[i,h] = (log_decay[i-1,h] if i > 0 else 0) - exp(A_log[h]) * {0}"
+    "log_decay[i,{0}] = (log_decay[i-1,{0}] if i > 0 else 0) - exp(A_log[{1}]) * {2}"
     "  # running sums of log decays"
 )
-_STEPS = "t[i,h] = {0} + b_dt[h]  # step sizes before their softplus"
 
 
-def gated_delta_rule(eps: float | None = None) -> Said:
+class Delta(NamedTuple):
+    """The sizes of a delta rule, and whether each feature of a key has its own decay."""
+
+    keys: int
+    heads: int
+    d_k: int
+    d_v: int
+    taps: int
+    has_features: bool
+
+
+def delta_of(config: Config) -> Delta:
+    """Return the sizes of a delta rule; Kimi Linear has two places for them."""
+    taps = a_count("linear_conv_kernel_dim", "linear_attn_config.short_conv_kernel_size")(config, 0)
+    heads = a_count("linear_num_value_heads", "linear_num_heads", "linear_attn_config.num_heads")
+    heads = heads(config, 0)
+    if not config.says("linear_num_value_heads"):
+        width = a_count("linear_head_dim", "linear_attn_config.head_dim")(config, 0)
+        return Delta(heads, heads, width, width, taps, has_features=True)
+    d_k, d_v = (config.count(f"linear_{each}_head_dim") for each in ("key", "value"))
+    keys = config.count("linear_num_key_heads")
+    return Delta(keys, heads, d_k, d_v, taps, has_features=False)
+
+
+def gated_delta_rule(eps: float | None = None, gate: str = "silu") -> Said:
     """Return a reader of the gated delta rule: a value replaces what its key has been given.
 
-    Yang et al., *Gated Delta Networks* (2025). T solves its recurrence over tokens: a row of it
-    has what the values of earlier tokens contribute to what a token writes.
+    Yang et al., *Gated Delta Networks* (2025); Kimi Team, *Kimi Linear* (2025). T solves its
+    recurrence over tokens: a row of it has what the values of earlier tokens contribute to what a
+    token writes.
 
     eps: that of the normalized outputs, if it is not that of the config.
+    gate: the activation of the gates of outputs.
     """
 
     def says(config: Config, layer: int) -> list[str]:
-        keys, heads = (config.count(f"linear_num_{each}_heads") for each in ("key", "value"))
-        d_k, d_v = (config.count(f"linear_{each}_head_dim") for each in ("key", "value"))
-        group, taps = heads // keys, config.count("linear_conv_kernel_dim")
+        keys, heads, d_k, d_v, taps, has_features = delta_of(config)
         beta = "2 * " * config.is_so("linear_allow_neg_eigval", False)
-        dot = f"sum({{0}}[h // {group},i,c] * K[h // {group},j,c] for c in {d_k})"
+        at, of_head = ("c", f"c // {d_k}") if has_features else ("h", "h")
+        decay = f"h * {d_k} + c" if has_features else "h"
+        pair = f"{{0}}[h // {heads // keys},i,c] * K[h // {heads // keys},j,c]"
+        decay = f"exp(log_decay[i,{decay}] - log_decay[j,{decay}])"
+        dot = f"sum({pair} * {decay} for c in {d_k})"
+        if not has_features:
+            dot = f"{decay} * sum({pair} for c in {d_k})"
+        normed = f"H[c // {d_v},i,c % {d_v}] / sqrt(ms_H[c // {d_v},i] + "
+        normed += f"{eps or config.number('rms_norm_eps')!r})"
         return [
             f"{projected('U', 'W_in')}  # queries, keys and values before their convolution",
             f"U_conv[i,c] = silu({convolved('U', taps)})  # convolved over tokens",
-            *(
-                f"{name}[h in {keys},i,c in {d_k}] = {_unit(f'{start} + h * {d_k}', d_k)}{scale}"
-                f"  # {title} of length 1"
-                for name, start, scale, title in (
-                    ("Q", 0, f" / sqrt({d_k})", "queries"),
-                    ("K", keys * d_k, "", "keys"),
-                )
-            ),
+            f"Q[h in {keys},i,c in {d_k}] = {_unit(f'h * {d_k}', d_k)} / sqrt({d_k})"
+            "  # queries of length 1, scaled",
+            f"K[h in {keys},i,c in {d_k}] = {_unit(f'{keys * d_k} + h * {d_k}', d_k)}"
+            "  # keys of length 1",
             f"V[h in {heads},j,c in {d_v}] = U_conv[j,{2 * keys * d_k} + h * {d_v} + c]  # values",
             f"beta[i,h] = {beta}sigmoid(sum(N_1[i,a] * W_beta[h,a] for a in d))"
             "  # how much each token writes",
-            _STEPS.format("sum(N_1[i,a] * W_dt[h,a] for a in d)"),
-            _LOG_DECAYS.format(_SOFTPLUS.format("t[i,h]")),
-            _SCORES.format("S", dot.format("Q"), "j <= i", "scores"),
-            _SCORES.format("M", f"beta[i,h] * {dot.format('K')}", "j < i", "likeness of keys"),
+            _STEPS.format(at, f"sum(N_1[i,a] * W_dt[{at},a] for a in d)"),
+            _LOG_DECAYS.format(at, of_head, _SOFTPLUS.format(f"t[i,{at}]")),
+            f"S[h in {heads},i in n,j in n] = {dot.format('Q')} if j <= i else 0  # decayed scores",
+            f"M[h in {heads},i in n,j in n] = beta[i,h] * {dot.format('K')} if j < i else 0"
+            "  # decayed likeness of keys",
             "T[h,i,j] = (beta[i,h] if i == j else 0) - sum(M[h,i,i-l] * T[h,i-l,j] for l in n "
             "if 1 <= l <= i)  # shares of earlier values in what a token writes",
             "A[h,i,j] = sum(S[h,i,l] * T[h,l,j] for l in n)  # weights of values",
@@ -115,8 +141,7 @@ def gated_delta_rule(eps: float | None = None) -> Said:
             f"{projected('Z', 'W_Z')}  # gates",
             f"ms_H[h,i] = sum(H[h,i,c] ** 2 for c in {d_v}) / {d_v}"
             "  # mean square of each head's outputs",
-            f"C[i,c in {heads * d_v}] = gain_H[c % {d_v}] * H[c // {d_v},i,c % {d_v}] / sqrt(ms_H["
-            f"c // {d_v},i] + {eps or config.number('rms_norm_eps')!r}) * silu(Z[i,c])"
+            f"C[i,c in {heads * d_v}] = gain_H[c % {d_v}] * {normed} * {gate}(Z[i,c])"
             "  # heads side by side, normalized and gated",
             "O[i,a] = sum(C[i,c] * W_O[c,a] for c in columns(C))",
         ]
@@ -124,8 +149,16 @@ def gated_delta_rule(eps: float | None = None) -> Said:
     return says
 
 
-HEADS = ("mamba_n_heads", "mamba_num_heads", "n_mamba_heads")
+HEADS = ("mamba_n_heads", "mamba_num_heads", "num_heads")
 """The possible keys of the number of heads of a state space."""
+
+
+_STATE, _TAPS = ("mamba_d_state", "ssm_state_size", "state_size"), ("mamba_d_conv", "conv_kernel")
+
+
+def _one(config: Config, *keys: str, default: Any = MISSING) -> Any:
+    """Return the value of the first key that a config has."""
+    return config.get(next((each for each in keys if config.says(each)), keys[0]), default)
 
 
 class Space(NamedTuple):
@@ -155,12 +188,9 @@ class Space(NamedTuple):
 
 def space_of(config: Config) -> Space:
     """Return the sizes of a state space, by any of the keys that configs have for them."""
-
-    def one(*keys: str, default: Any = MISSING) -> Any:
-        return config.get(next((each for each in keys if config.says(each)), keys[0]), default)
-
+    one = partial(_one, config)
     heads = a_count(*HEADS)(config, 0)
-    width = one("mamba_d_head", "mamba_head_dim", "mamba_headdim", default="auto")
+    width = one("mamba_d_head", "mamba_head_dim", "head_dim", default="auto")
     if width == "auto":
         inner = config.count_or_none("mamba_d_ssm")
         inner = inner or config.count("mamba_expand", 2) * config.count("hidden_size")
@@ -168,18 +198,23 @@ def space_of(config: Config) -> Space:
     groups, state, taps = (
         int(one(*keys))
         for keys in (
-            ("mamba_n_groups", "n_groups", "mamba_ngroups"),
-            ("mamba_d_state", "ssm_state_size"),
-            ("mamba_d_conv", "conv_kernel"),
+            ("mamba_n_groups", "n_groups"),
+            _STATE,
+            _TAPS,
         )
     )
     eps, limits = float(one("rms_norm_eps", "layer_norm_epsilon")), _limits(config)
-    bias = bool(one("use_bias", "mamba_proj_bias", default=False))
-    conv_bias = bool(one("use_conv_bias", "mamba_conv_bias", default=True))
+    bias, conv_bias = _biases(config)
     out_bias = bool(one("projectors_bias", default=bias))
     norm = "before" if config.is_so("mamba_norm_before_gate", False) else "gated"
     norm = norm if config.is_so("mamba_rms_norm", True) else ""
     return Space(heads, width, groups, state, taps, limits, eps, norm, bias, conv_bias, out_bias)
+
+
+def _biases(config: Config) -> tuple[bool, bool]:
+    """Return whether the projections of a state space have biases, and whether its convolution."""
+    bias = _one(config, "use_bias", "mamba_proj_bias", default=False)
+    return bool(bias), bool(_one(config, "use_conv_bias", "mamba_conv_bias", default=True))
 
 
 def _limits(config: Config) -> tuple[float, float]:
@@ -218,10 +253,11 @@ def state_space(config: Config, layer: int) -> list[str]:
                 ("V", "j", of.heads, of.width, 0, "values"),
             )
         ),
-        _STEPS.format(f"U[i,{2 * inner + 2 * keys} + h]").replace("[i,h]", f"[i,h in {of.heads}]"),
+        _STEPS.format("h", f"U[i,{2 * inner + 2 * keys} + h]"),
         f"delta[i,h] = {delta}  # step sizes",
-        _LOG_DECAYS.format("delta[i,h]"),
-        _SCORES.format("S", dot, "j <= i", "scores"),
+        _LOG_DECAYS.format("h", "h", "delta[i,h]"),
+        f"S[h in {of.heads},i in n,j in n] = exp(log_decay[i,h] - log_decay[j,h]) * {dot} "
+        "if j <= i else 0  # decayed scores",
         "A[h,i,j] = S[h,i,j] * delta[j,h] + (skip[h] if i == j else 0)  # weights of values",
         _OUTPUTS,
         *_gated_outputs(of),
@@ -243,6 +279,53 @@ def _gated_outputs(of: Space) -> list[str]:
         lines.append(f"ms_C[i,g in {of.groups}] = {mean}  # mean square of each group")
         lines.append(f"C[i,c] = {last}")
     return lines
+
+
+def selective(eps: str = "", gain: str = "") -> Said:
+    """Return a reader of a state space of the first Mamba, each feature of which decays by itself.
+
+    Gu and Dao, *Mamba* (2023). Its state is computed token by token.
+
+    eps, gain: the key of the epsilon of normalized step sizes, B and C, "" if these are not; and
+        the start of the names of their gains, "" for none.
+    """
+
+    def says(config: Config, layer: int) -> list[str]:
+        inner = int(_one(config, "mamba_expand", "expand")) * config.count("hidden_size")
+        state, taps = int(_one(config, *_STATE)), int(_one(config, *_TAPS))
+        rank = _one(config, "mamba_dt_rank", "time_step_rank")
+        rank = math.ceil(config.count("hidden_size") / 16) if rank == "auto" else int(rank)
+        bias, conv_bias = _biases(config)
+        convolution = convolved("U[,0 + c]", taps, "b_conv" * conv_bias)
+        read = f"sum(U_conv[i,e] * W_x[{{0}} + c,e] for e in {inner})".format
+        parts = {"R": (rank, 0, "step sizes, few"), "B": (state, rank, "into the state")}
+        parts["C_out"] = state, rank + state, "out of the state"
+        after = {name: f"{name}_norm" if eps else name for name in parts}
+        lines = [
+            f"{projected('U', 'W_in', 'b_in' * bias)}  # inputs and gates",
+            f"U_conv[i,c in {inner}] = silu({convolution})  # convolved over tokens",
+        ]
+        for name, (width, start, title) in parts.items():
+            lines.append(f"{name}[i,c in {width}] = {read(start)}  # {title}")
+            if eps:
+                norm = f"sqrt(sum({name}[i,e] ** 2 for e in {width}) / {width} + "
+                norm = f"{name}[i,c] / {norm}{float(config.number(eps))!r})"
+                norm = f"{gain}{name}[c] * {norm}" if gain else norm
+                lines.append(f"{name}_norm[i,c] = {norm}  # normalized")
+        decay = "exp(-exp(A_log[e,s]) * delta[i,e])"
+        out = f"sum({after['C_out']}[i,s] * state[i,e,s] for s in {state})"
+        return [
+            *lines,
+            f"t[i,e] = sum({after['R']}[i,c] * W_dt[e,c] for c in {rank}) + b_dt[e]"
+            "  # step sizes before their softplus",
+            f"delta[i,e] = {_SOFTPLUS.format('t[i,e]')}  # step sizes",
+            f"state[i,e,s] = {decay} * (state[i-1,e,s] if i > 0 else 0) + "
+            f"delta[i,e] * {after['B']}[i,s] * U_conv[i,e]  # state",
+            f"Z[i,e] = ({out} + skip[e] * U_conv[i,e]) * silu(U[i,{inner} + e])  # outputs, gated",
+            f"O[i,a] = sum(Z[i,c] * W_O[c,a] for c in columns(Z)){' + b_O[a]' * bias}",
+        ]
+
+    return says
 
 
 def beside_attention(config: Config, layer: int) -> list[str]:

@@ -48,10 +48,11 @@ Fields = dict[str, Any]
 SINGLE_LABEL = "single_label_classification"
 MOST_SINUSOIDS = 10**8
 """The largest number of sines and cosines of all positions."""
-_OF_ROUTERS: tuple[str, ...] = (*("top_k", "router", "router_scales", "router_norm"),
-    *("router_scale", "router_groups", "top_groups"))  # fmt: skip
-_OF_ATTENTIONS: tuple[str, ...] = (*("scale", "window", "softcap", "positions", "qk_norm"),
-    *("rope_base", "rope_scaling", "rope_dims", "rope_pairing"))  # fmt: skip
+_OF_ROUTERS = "top_k router router_scales router_norm router_scale router_groups top_groups"
+_OF_ATTENTIONS = (
+    "scale window softcap positions qk_norm qk_eps rope_base rope_scaling rope_dims rope_pairing"
+)
+"""The settings of a layer that only a router, and only an attention, reads."""
 LATER = "mtp."
 """The start of names of layers for tokens after the next one, beside the model."""
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
@@ -328,7 +329,8 @@ class Model:
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         if "W_UKV" in fields:
-            fields = latent_fields(fields, int(settings["heads"]), int(settings["rope_dims"]))
+            turned = settings.get("rope_dims") or self.config.count("qk_rope_head_dim")
+            fields = latent_fields(fields, int(settings["heads"]), int(turned))
             self._notes.append("the first columns of W_K are those of rope: they take K_R as it is")
         settings = self._settled(number, {**fields, **parts.get("self", {})}, settings)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
@@ -337,13 +339,13 @@ class Model:
 
     def _settled(self, number: int, fields: Fields, settings: Fields) -> Fields:
         """Return those settings that a layer with these matrices reads, and frequencies of rope."""
-        dropped = () if "W_router" in fields else _OF_ROUTERS
+        dropped = [] if "W_router" in fields else _OF_ROUTERS.split()
+        dropped += [] if "W_1" in fields else ["activation"]
         if self.family.of("attends", self.config, number):
             width = self._check_places(fields, settings)
             settings |= self._turned_by(number, settings, width)
         else:
-            dropped += _OF_ATTENTIONS if "equations" in settings else (*_OF_ATTENTIONS, "heads")
-        dropped += () if "W_1" in fields else ("activation",)
+            dropped += [*_OF_ATTENTIONS.split(), *["heads"] * ("equations" not in settings)]
         return {name: each for name, each in settings.items() if name not in dropped}
 
     def _check_biases(self, fields: Fields, number: int) -> None:

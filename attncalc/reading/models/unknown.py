@@ -18,9 +18,11 @@ _REASONS = {
     "some of its tokens attend to all others by weights of their own": "longformer led",
     "its attention is sparse by blocks, some of them at random": "big_bird bigbird_pegasus",
     "its attention is within windows of an image, which are shifted and merged": "swin swinv2",
-    "it has no attention": "mamba mamba2 falcon_mamba rwkv xlstm fnet",
-    "some of its layers have no attention, but a recurrent state": "jamba zamba zamba2 "
-    "nemotron_h falcon_h1 recurrent_gemma olmo_hybrid kimi_linear minimax bailing_hybrid lara_mini",
+    "it has no attention": "rwkv xlstm fnet",
+    "some of its layers have no attention, but a recurrent state": "recurrent_gemma minimax "
+    "bailing_hybrid lara_mini",
+    "its attention also reads the embeddings of tokens, with weights that layers share": "zamba "
+    "zamba2",
     "it chooses the keys of each query by another attention": "deepseek_v32 deepseek_v4 "
     "glm_moe_dsa axk2",
     "a layer has two attentions and two feed-forward parts": "longcat_flash",
