@@ -1,16 +1,13 @@
 """Models whose layers are not all attention, against the transformers package, in float64."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tensor_files import save_tensors
-from test_models_transformers import EXPERTS, GROUPED, IDS, SMALL, in_float64, spread_out, torch
+from test_models_transformers import GROUPED, IDS, SMALL, in_float64, spread_out, torch
 
-from attncalc import InputError, Problem, generate, layers, open_model, solve
-from attncalc.reading.models.folder import find_weights
+from attncalc import Problem, solve
 from attncalc.reading.models.opening import Model
 
 transformers = pytest.importorskip("transformers")
