@@ -45,7 +45,8 @@ def gated_convolution(config: Config, layer: int) -> list[str]:
         "BU[i,c] = B[i,c] * U[i,c]  # gated inputs",
         f"U_conv[i,c] = {convolved('BU', config.count('conv_L_cache', 3), bias[1])}"
         "  # convolved over tokens",
-        f"O[i,a] = sum(C_gate[i,c] * U_conv[i,c] * W_O[c,a] for c in d){bias[2]}",
+        "Z[i,c] = U_conv[i,c] * C_gate[i,c]  # gated outputs",
+        f"O[i,a] = sum(Z[i,c] * W_O[c,a] for c in d){bias[2]}",
     ]
 
 

@@ -135,6 +135,13 @@ class Model:
         """Its input: tokens, an image, or a spectrogram."""
         return self.family.takes
 
+    @property
+    def stated(self) -> set[str]:
+        """The names of the steps that equations of any layer state."""
+        of_layers = (self.family.of_layer(self.config, each) for each in range(self.count))
+        lines = (line for each in of_layers for line in each.get("equations", ()))
+        return {line.partition("[")[0] for line in lines}
+
     def begin(self, ids: Sequence[int], place: str, types: Sequence[int] | None = None) -> Fields:
         """Return the tokens of these ids, with everything added to them before the first layer.
 
