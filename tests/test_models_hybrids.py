@@ -33,8 +33,8 @@ ROUTED = {
     "num_experts": 4,
     "num_experts_per_tok": 2,
     "moe_intermediate_size": 7,
-    "shared_expert_intermediate_size": 9,
 }
+SHARED = ROUTED | {"shared_expert_intermediate_size": 9}
 CONVOLVED = GROUPED | {
     "layer_types": ["conv", "full_attention", "conv"],
     "block_multiple_of": 4,
@@ -133,13 +133,13 @@ KIMI = SMALL | {
 }
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     # (the start of the names of its classes, what its config says)
-    "Qwen3-Next": ("Qwen3Next", DELTA | ROUTED | {"mlp_only_layers": [2]}),
+    "Qwen3-Next": ("Qwen3Next", DELTA | SHARED | {"mlp_only_layers": [2]}),
     "Qwen3-Next, biased": (
         "Qwen3Next",
-        DELTA | ROUTED | {"attention_bias": True, "norm_topk_prob": False, "hidden_size": 20},
+        DELTA | SHARED | {"attention_bias": True, "norm_topk_prob": False, "hidden_size": 20},
     ),
     "Qwen3.5": ("Qwen3_5", DELTA),
-    "Qwen3.5 MoE": ("Qwen3_5Moe", DELTA | ROUTED),
+    "Qwen3.5 MoE": ("Qwen3_5Moe", DELTA | SHARED),
     "LFM2": ("Lfm2", CONVOLVED),
     "LFM2, biased": ("Lfm2", CONVOLVED | {"conv_bias": True, "conv_L_cache": 4}),
     "LFM2-MoE": (

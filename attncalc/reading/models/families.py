@@ -811,12 +811,16 @@ _KINDS = {
 _OF_KINDS = ("layers_block_type", "layer_types", "hybrid_override_pattern")
 
 
-def _kind(config: Config, layer: int) -> str:
-    """Return the kind of a layer of a hybrid: by a list, or by a letter; "" if there is neither."""
+def _word(config: Config, layer: int) -> str:
+    """Return the word or letter of a layer of a hybrid in a list or text; "" for neither."""
     if (key := next((each for each in _OF_KINDS if config.get(each, None)), None)) is None:
         return ""
-    listed = Config(config.place, {key: [*config.get(key)]})
-    return _KINDS[listed.of_layer(key, layer, [*_KINDS])]
+    return str(Config(config.place, {key: [*config.get(key)]}).of_layer(key, layer, [*_KINDS]))
+
+
+def _kind(config: Config, layer: int) -> str:
+    """Return the kind of a layer of a hybrid; "" if its config says none."""
+    return _KINDS.get(_word(config, layer), "")
 
 
 def _is_mixing(config: Config, layer: int) -> bool:
@@ -944,6 +948,7 @@ _LFM2 = _like_llama(
     qk_norm="rms",
     attends=_LFM2_ATTENDS,
     equations=where(_LFM2_ATTENDS, None, mixers.gated_convolution),
+    mixing=where(_LFM2_ATTENDS, None, mixers.sizes_of_convolution),
     ends={"gamma_out": "embedding_norm.weight"},
     own={
         **_normed({"1": "operator_norm", "2": "ffn_norm", "Q": "q_layernorm", "K": "k_layernorm"}),
@@ -999,6 +1004,7 @@ _QWEN_3_NEXT = _like_llama(
     rope_dims=a_share(0.25),
     attends=_QWEN_ATTENDS,
     equations=where(_QWEN_ATTENDS, equations.gated, mixers.gated_delta_rule()),
+    mixing=where(_QWEN_ATTENDS, None, mixers.sizes_of_delta),
     rearranged=_qwen_linear,
     own={
         **_linear({"Qgate": "self_attn.q_proj", "QKVZ": "in_proj_qkvz", "beta_dt": "in_proj_ba"}),
@@ -1018,7 +1024,7 @@ _OF_SPACES = {
     "mamba.A_log": "A_log",
     "mamba.dt_bias": "b_dt",
     "mamba.D": "skip",
-    "mamba.norm.weight": "gain_C",
+    "mamba.norm.weight": "gain_space",
 }
 """The names of a state space of Mamba-2."""
 
@@ -1032,6 +1038,7 @@ def _of_spaces(attends: Said, biases: Any) -> dict[str, Any]:
         "heads": heads,
         "biases": where(attends, biases, of_space),
         "equations": where(attends, None, where(_is_mixing, mixers.state_space)),
+        "mixing": where(attends, None, where(_is_mixing, mixers.sizes_of_space)),
     }
 
 
@@ -1053,6 +1060,13 @@ _OF_SELECTIVE = {
        for own, name in (("dt", "R"), ("b", "B"), ("c", "C_out"))},
 }  # fmt: skip
 """The names of a state space of the first Mamba."""
+_in_turn = _is_nth("expert_layer_period", 2, "expert_layer_offset", 1)
+
+
+def _is_routed_in_jamba(config: Config, layer: int) -> bool:
+    return bool(_in_turn(config, layer)) and config.count("num_experts", 16) > 1
+
+
 _JAMBA_ATTENDS = _attends(_is_nth("attn_layer_period", 8, "attn_layer_offset", 4))
 _JAMBA = _like_llama(
     "Jamba",
@@ -1063,6 +1077,8 @@ _JAMBA = _like_llama(
     biases=where(_JAMBA_ATTENDS, "", _biased("", mamba_proj_bias="O")),
     positions=None,
     equations=where(_JAMBA_ATTENDS, None, mixers.selective("rms_norm_eps", "gain_")),
+    mixing=where(_JAMBA_ATTENDS, None, mixers.sizes_of_selective),
+    routes=_is_routed_in_jamba,
     own={
         **_normed({"2": "pre_ff_layernorm"}),
         "feed_forward.router.weight": "W_router",
@@ -1093,6 +1109,8 @@ _MAMBA = _like_llama(
     biases=_biased("", use_bias="O"),
     positions=None,
     equations=mixers.selective(),
+    mixing=mixers.sizes_of_selective,
+    feeds=False,
     tokens="embeddings.weight embedding.weight",
     ends={"gamma_out": "norm_f.weight"},
     own=_of_mixers(_OF_SELECTIVE),
@@ -1160,6 +1178,7 @@ _KIMI = _like(
     router_groups=_groups("num_expert_group"),
     positions=None,
     equations=where(_KIMI_ATTENDS, None, mixers.gated_delta_rule(gate="sigmoid")),
+    mixing=where(_KIMI_ATTENDS, None, mixers.sizes_of_delta),
     rearranged=_kimi,
     remarks=("W_Z and W_dt are each the product of two weights of the model",),
     own={
@@ -1189,6 +1208,7 @@ _OLMO_HYBRID = _like(
     norm=where(_HYBRID_ATTENDS, "output", "pre"),
     positions=where(_has_base, "rope", "none"),
     equations=where(_HYBRID_ATTENDS, None, mixers.gated_delta_rule(1e-5)),
+    mixing=where(_HYBRID_ATTENDS, None, mixers.sizes_of_delta),
     rearranged=_olmo_hybrid,
     own={
         "attention_layer_norm.weight": "gamma_1",
@@ -1232,6 +1252,7 @@ _FALCON_H1 = _like_llama(
     "falcon_h1",
     biases=_BIASED,
     equations=mixers.beside_attention,
+    mixing=mixers.sizes_of_space,
     factor=_factor("embedding_multiplier", 1.0),
     rearranged=_multiplied,
     remarks=("weights contain the multipliers of the config",),
@@ -1250,6 +1271,9 @@ _NEMOTRON_H = _like_llama(
     "nemotron_h",
     **_of_spaces(_HYBRID_ATTENDS, ""),
     **_ROUTED_BY_GROUPS,
+    is_gated=False,
+    feeds=lambda config, layer: _kind(config, layer) == "feed-forward",
+    routes=lambda config, layer: _word(config, layer) in ("moe", "E"),
     count=lambda config, layer: len(config.get(next(filter(config.says, _OF_KINDS)))),
     eps=a_number("layer_norm_epsilon"),
     activation=an_activation("mlp_hidden_act"),
@@ -2329,6 +2353,7 @@ FAMILIES = (
         "mamba2",
         heads=a_count("num_heads"),
         equations=mixers.state_space,
+        mixing=mixers.sizes_of_space,
         own=_of_mixers(_OF_SPACES),
     ),
     _FALCON_H1,
@@ -2343,6 +2368,7 @@ FAMILIES = (
         **_of_spaces(_HYBRID_ATTENDS, _biased("", attention_bias="QKVO")),
         positions=where(_is_turned, "rope", "none"),
         rearranged=_shared_alone,
+        routes=lambda config, layer: config.whole("num_local_experts", 8) > 0,
         own={**_GRANITE_MOE.own, **_OF_SPACES},
         asks={"hidden_act": ("silu",)},
     ),

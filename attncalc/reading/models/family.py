@@ -100,7 +100,8 @@ class Family:
     """A family of models, as a table from names to fields of a problem.
 
     Of `count`, `settings`, `factor`, `remarks`, `biases`, `is_gated`, `key_heads`, `fused`,
-    `stored` and `attends`, each value is constant, or read from a config (`value_of`).
+    `stored`, `attends`, `feeds`, `routes` and `mixing`, each value is constant, or read from a
+    config (`value_of`).
 
     title: its name.
     types: the `model_type` of its configs.
@@ -147,6 +148,9 @@ class Family:
     stored: the place of a layer in the names of its tensors: its number, or that of a group of
         shared layers, and the place in it.
     attends: whether a layer has an attention; otherwise its equations mix the tokens, if any do.
+    feeds: whether a layer has a feed-forward part.
+    routes: whether a layer with a feed-forward part has experts; None if other keys say it.
+    mixing: the sizes of what mixes tokens without an attention; None for nothing.
     rearranged: returns the fields of a layer from those that its tensors are named for.
     """
 
@@ -189,6 +193,9 @@ class Family:
     ignored: tuple[str, ...] = ()
     stored: Any = lambda config, layer: (layer, 0)
     attends: Any = True
+    feeds: Any = True
+    routes: Any = None
+    mixing: Any = None
     rearranged: Callable[[Config, int, dict[str, Any]], dict[str, Any]] = lambda *given: given[-1]
 
     def own_config(self, config: Config) -> Config:

@@ -13,6 +13,23 @@ from attncalc.reading.models.family import Said, a_count
 from attncalc.reading.models.folder import MISSING, Config
 
 
+class Sizes(NamedTuple):
+    """What a layer without an attention counts.
+
+    projections: their inputs and outputs, by the ends of fields, such as "in" for W_in.
+    vectors: the number of the other parameters, by field.
+    convolved: the features that are convolved, and the number of tokens for each.
+    state: the heads, rows and columns of the state that a recurrence keeps; () without one.
+    passes: how often each token multiplies the state: to read it, and to change it.
+    """
+
+    projections: tuple[tuple[str, int, int], ...]
+    vectors: tuple[tuple[str, int], ...]
+    convolved: tuple[int, int]
+    state: tuple[int, ...] = ()
+    passes: int = 2
+
+
 def projected(name: str, weights: str, bias: str = "", at: str = "c", width: str = "") -> str:
     """Return the equation of a projection of the normalized tokens, by rows of stored weights."""
     more = f" + {bias}[{at}]" if bias else ""
@@ -48,6 +65,13 @@ def gated_convolution(config: Config, layer: int) -> list[str]:
         "Z[i,c] = U_conv[i,c] * C_gate[i,c]  # gated outputs",
         f"O[i,a] = sum(Z[i,c] * W_O[c,a] for c in d){bias[2]}",
     ]
+
+
+def sizes_of_convolution(config: Config, layer: int) -> Sizes:
+    """Return what the short convolution of LFM2 counts."""
+    d, has_bias = config.count("hidden_size"), config.is_so("conv_bias", False)
+    biases = (("b_in", 3 * d), ("b_conv", d), ("b_O", d)) if has_bias else ()
+    return Sizes((("in", d, 3 * d), ("O", d, d)), biases, (d, config.count("conv_L_cache", 3)))
 
 
 def with_routed(attends: Said) -> Said:
@@ -95,6 +119,23 @@ def delta_of(config: Config) -> Delta:
     d_k, d_v = (config.count(f"linear_{each}_head_dim") for each in ("key", "value"))
     keys = config.count("linear_num_key_heads")
     return Delta(keys, heads, d_k, d_v, taps, has_features=False)
+
+
+def sizes_of_delta(config: Config, layer: int) -> Sizes:
+    """Return what a delta rule counts."""
+    keys, heads, d_k, d_v, taps, has_features = delta_of(config)
+    d, outs, wide = config.count("hidden_size"), heads * d_v, 2 * keys * d_k + heads * d_v
+    decays = heads * d_k if has_features else heads
+    gates = [("Z", d, outs), ("dt", d, heads)]
+    if has_features:  # by way of as many features as a head has
+        gates = [("Z_a", d, d_k), ("Z_b", d_k, outs), ("dt_a", d, d_k), ("dt_b", d_k, decays)]
+    return Sizes(
+        (("in", d, wide), *gates, ("beta", d, heads), ("O", outs, d)),
+        (("A_log", heads), ("b_dt", decays), ("gain_H", d_v)),
+        (wide, taps),
+        (heads, d_k, d_v),
+        3,
+    )
 
 
 def gated_delta_rule(eps: float | None = None, gate: str = "silu") -> Said:
@@ -266,6 +307,20 @@ def state_space(config: Config, layer: int) -> list[str]:
     ]
 
 
+def sizes_of_space(config: Config, layer: int) -> Sizes:
+    """Return what a state space of Mamba-2 counts."""
+    of, d = space_of(config), config.count("hidden_size")
+    mixed = of.inner + 2 * of.groups * of.state
+    ins = of.inner + mixed + of.heads
+    vectors = {"A_log": of.heads, "b_dt": of.heads, "skip": of.heads}
+    vectors |= {"gain_space": of.inner} if of.norm else {}
+    biases = ("b_in", of.bias, ins), ("b_conv", of.conv_bias, mixed), ("b_O", of.out_bias, d)
+    vectors |= {name: width for name, is_there, width in biases if is_there}
+    projections = ("in", d, ins), ("O", of.inner, d)
+    state = of.heads, of.state, of.width
+    return Sizes(projections, tuple(vectors.items()), (mixed, of.taps), state)
+
+
 def _gated_outputs(of: Space) -> list[str]:
     """Return the gated outputs of all heads of a state space, normalized in groups."""
     plain = f"H[c // {of.width},i,c % {of.width}]"
@@ -274,12 +329,34 @@ def _gated_outputs(of: Space) -> list[str]:
     name, title = ("G_C", ", gated" * (of.norm == "gated")) if of.norm else ("C", ", gated")
     lines = [f"{name}[i,c in {of.inner}] = {first}  # heads side by side{title}"]
     if of.norm:
-        last = f"gain_C[c] * G_C[i,c] / sqrt(ms_C[i,c // {each}] + {of.eps!r})"
+        last = f"gain_space[c] * G_C[i,c] / sqrt(ms_C[i,c // {each}] + {of.eps!r})"
         last += f" * {gate}  # normalized and gated" if of.norm == "before" else "  # normalized"
         mean = f"sum(G_C[i,g * {each} + c] ** 2 for c in {each}) / {each}"
         lines.append(f"ms_C[i,g in {of.groups}] = {mean}  # mean square of each group")
         lines.append(f"C[i,c] = {last}")
     return lines
+
+
+def _sizes_of_selective(config: Config) -> tuple[int, int, int, int]:
+    """Return the features, those of a state, the convolved tokens, and the rank of step sizes."""
+    d, rank = config.count("hidden_size"), _one(config, "mamba_dt_rank", "time_step_rank")
+    rank = math.ceil(d / 16) if rank == "auto" else int(rank)
+    inner = int(_one(config, "mamba_expand", "expand")) * d
+    return inner, int(_one(config, *_STATE)), int(_one(config, *_TAPS)), rank
+
+
+def sizes_of_selective(config: Config, layer: int) -> Sizes:
+    """Return what a state space of the first Mamba counts."""
+    inner, state, taps, rank = _sizes_of_selective(config)
+    d, (bias, conv_bias) = config.count("hidden_size"), _biases(config)
+    vectors = {"A_log": inner * state, "b_dt": inner, "skip": inner}
+    if config.get("model_type") == "jamba":
+        vectors |= {"gain_R": rank, "gain_B": state, "gain_C_out": state}
+    biases = ("b_in", bias, 2 * inner), ("b_conv", conv_bias, inner), ("b_O", bias, d)
+    vectors |= {name: width for name, is_there, width in biases if is_there}
+    projections = ("in", d, 2 * inner), ("x", inner, rank + 2 * state), ("dt", rank, inner)
+    wide = (*projections, ("O", inner, d))
+    return Sizes(wide, tuple(vectors.items()), (inner, taps), (1, inner, state))
 
 
 def selective(eps: str = "", gain: str = "") -> Said:
@@ -292,10 +369,7 @@ def selective(eps: str = "", gain: str = "") -> Said:
     """
 
     def says(config: Config, layer: int) -> list[str]:
-        inner = int(_one(config, "mamba_expand", "expand")) * config.count("hidden_size")
-        state, taps = int(_one(config, *_STATE)), int(_one(config, *_TAPS))
-        rank = _one(config, "mamba_dt_rank", "time_step_rank")
-        rank = math.ceil(config.count("hidden_size") / 16) if rank == "auto" else int(rank)
+        inner, state, taps, rank = _sizes_of_selective(config)
         bias, conv_bias = _biases(config)
         convolution = convolved("U[,0 + c]", taps, "b_conv" * conv_bias)
         read = f"sum(U_conv[i,e] * W_x[{{0}} + c,e] for e in {inner})".format
