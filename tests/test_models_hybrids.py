@@ -1,13 +1,16 @@
 """Models whose layers are not all attention, against the transformers package, in float64."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tensor_files import save_tensors
 from test_models_transformers import GROUPED, IDS, SMALL, in_float64, spread_out, torch
 
-from attncalc import Problem, solve
+from attncalc import InputError, Problem, count, generate, layers, open_model, solve
+from attncalc.reading.models.folder import find_weights
 from attncalc.reading.models.opening import Model
 
 transformers = pytest.importorskip("transformers")
@@ -264,3 +267,127 @@ def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path
     assert weights == []
     logits = out.logits[0, -1].numpy()
     assert np.abs(solution["logits"].ravel() - logits).max() < NEAR * np.abs(logits).max()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_parameters_equal_numel(name: str, tmp_path: Path) -> None:
+    """From the config alone; of a recurrence, the cache does not grow with the tokens."""
+    kind, said = MODELS[name]
+    config = getattr(transformers, CONFIGS.get(kind, f"{kind}Config"))(**said)
+    config.architectures = [f"{kind}ForCausalLM"]
+    with torch.device("meta"):
+        model = getattr(transformers, f"{kind}ForCausalLM")(config)
+    model.tie_weights()
+    model.config.save_pretrained(tmp_path)
+    found, longer = (count(tmp_path, tokens=tokens) for tokens in (7, 8))
+    assert found["parameters"]["total"] == sum(each.numel() for each in model.parameters())
+    has_attention = "Mamba" not in name
+    assert (longer["kv_cache"]["bytes"] > found["kv_cache"]["bytes"]) == has_attention
+
+
+def saved(name: str, folder: Path) -> Path:
+    made(name, folder)
+    return folder
+
+
+def test_a_layer_without_an_attention_has_a_map_parts_and_gradients(tmp_path: Path) -> None:
+    """Weights of the gated delta rule: the outputs of heads are linear in the values by them."""
+    problem = open_model(saved("Qwen3-Next", tmp_path), tokens=IDS, layer=0, backward=True)
+    (attention,) = problem.attentions
+    assert (attention.n_heads, attention.n, attention.m) == (4, 8, 8)
+    solution = solve(problem)
+    heads = np.einsum("hij,hjc->hic", solution["A"], solution["V"])
+    assert np.abs(solution["H"] - heads).max() < NEAR
+    assert np.abs(np.triu(solution["A"], 1)).max() == 0
+    found = layers(tmp_path, tokens=IDS).why("logits[3,7]")
+    texts = [part.text for part in found.parts]
+    assert {"layer 0, O, head 1", "layer 1, O, head 1", "layer 2, O, head 4"} <= {*texts}
+    step = np.zeros_like(problem.stored("X"))
+    step[1, 2] = 1e-6
+
+    def loss(X: Any) -> float:
+        return float(solve(problem.with_fields({"X": X, "backward": False}))["Y"].sum())
+
+    X = problem.stored("X")
+    slope = (loss(X + step) - loss(X - step)) / 2e-6
+    assert solution["dX"][1, 2] == pytest.approx(slope, rel=1e-5)
+
+
+def test_steps_that_some_layers_lack_are_those_of_the_others(tmp_path: Path) -> None:
+    saved("LFM2", tmp_path)
+    arrays = dict(layers(tmp_path, tokens=IDS, only="A,U_conv").walk.arrays())
+    assert [*arrays] == ["0.U_conv", "1.A", "2.U_conv"]
+    with pytest.raises(InputError, match='no step "B_conv": a layer has ms_1, N_1, B, U'):
+        dict(layers(tmp_path, tokens=IDS, only="B_conv").walk.arrays())
+    with pytest.raises(InputError, match='no step "E_prob": the last layer has ms_1'):
+        dict(layers(tmp_path, tokens=IDS, only="E_prob").walk.arrays())
+    with pytest.raises(InputError, match="those of layer 0 are missing"):
+        layers(tmp_path, tokens=IDS).rollout().found.arrays()
+    problem = open_model(tmp_path, tokens=IDS, layer=0)
+    assert problem.attentions == ()
+    with pytest.raises(InputError, match="ignore is given, but this decoder does not use it"):
+        open_model(tmp_path, tokens=IDS, ignore=[0] * 7 + [1], layer=0)
+
+
+def test_weights_below_0_are_no_rollout(tmp_path: Path) -> None:
+    saved("Bamba", tmp_path)
+    with pytest.raises(InputError, match="from 0: those of layer 0 are below 0"):
+        layers(tmp_path, tokens=IDS).rollout()
+
+
+@pytest.mark.parametrize("name", ["Qwen3-Next", "LFM2", "Granite hybrid", "Kimi Linear"])
+def test_hybrids_generate(name: str, tmp_path: Path) -> None:
+    model, ids = made(name, tmp_path), IDS
+    with torch.no_grad():
+        for _ in range(3):
+            logits = model(torch.tensor([ids]), use_cache=False).logits
+            ids = [*ids, int(logits[0, -1].argmax())]
+    assert list(generate(tmp_path, 3, tokens=IDS, eos=()).found.tokens) == ids[len(IDS) :]
+
+
+def test_old_configs_have_other_keys(tmp_path: Path) -> None:
+    """As on hubs before version 5 of the package."""
+    changes: dict[str, dict[str, Any]] = {
+        "Qwen3-Next": {"layer_types": None, "full_attention_interval": 2},
+        "LFM2": {"layer_types": None, "full_attn_idxs": [1]},
+        "Nemotron-H": {"layers_block_type": None, "hybrid_override_pattern": "M*-EMM"},
+        "Granite hybrid": {"layer_types": ["mamba", "attention", "mamba"]},
+        "Kimi Linear": {
+            "layer_types": None,
+            **dict.fromkeys(("linear_head_dim", "linear_num_heads", "linear_conv_kernel_dim")),
+            "linear_attn_config": {
+                "full_attn_layers": [2],
+                "head_dim": 5,
+                "num_heads": 3,
+                "short_conv_kernel_size": 4,
+            },
+        },
+    }
+    for name, change in changes.items():
+        folder = tmp_path / name.replace(" ", "")
+        if name == "Qwen3-Next":
+            made_of = MODELS[name][1] | {"layer_types": FOUR[:2] * 2}
+            config = transformers.Qwen3NextConfig(**made_of)
+            spread_out(transformers.Qwen3NextForCausalLM(config)).save_pretrained(folder)
+        else:
+            made(name, folder)
+        expected = solve(open_model(folder, tokens=IDS))["logits"]
+        config = json.loads((folder / "config.json").read_text())
+        config = {k: each for k, each in (config | change).items() if each is not None}
+        (folder / "config.json").write_text(json.dumps(config))
+        assert np.array_equal(solve(open_model(folder, tokens=IDS))["logits"], expected), name
+
+
+def test_layers_for_later_tokens_are_not_read(tmp_path: Path) -> None:
+    saved("Qwen3.5", tmp_path)
+    arrays = {name: np.array(each) for name, each in find_weights(tmp_path).items()}
+    expected = solve(open_model(tmp_path, tokens=IDS))["logits"]
+    more = {
+        f"mtp.{name.removeprefix('model.')}": each
+        for name, each in arrays.items()
+        if "layers.0." in name
+    }
+    save_tensors(tmp_path / "model.safetensors", **arrays | more)
+    problem = open_model(tmp_path, tokens=IDS)
+    assert np.abs(solve(problem)["logits"] - expected).max() < 1e-5
+    assert any(each.startswith("mtp.… is not read") for each in problem.remarks)
