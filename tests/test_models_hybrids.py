@@ -317,7 +317,7 @@ def test_steps_that_some_layers_lack_are_those_of_the_others(tmp_path: Path) -> 
     saved("LFM2", tmp_path)
     arrays = dict(layers(tmp_path, tokens=IDS, only="A,U_conv").walk.arrays())
     assert [*arrays] == ["0.U_conv", "1.A", "2.U_conv"]
-    with pytest.raises(InputError, match='no step "B_conv": a layer has ms_1, N_1, B, U'):
+    with pytest.raises(InputError, match='no step "B_conv": a layer has ms_1, N_1, U, BU'):
         dict(layers(tmp_path, tokens=IDS, only="B_conv").walk.arrays())
     with pytest.raises(InputError, match='no step "E_prob": the last layer has ms_1'):
         dict(layers(tmp_path, tokens=IDS, only="E_prob").walk.arrays())

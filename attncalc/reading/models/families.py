@@ -1056,8 +1056,8 @@ _BAMBA = _like_llama(
 _OF_SELECTIVE = {
     **_OF_SPACES,
     **_linear({"x": "mamba.x_proj", "dt": "mamba.dt_proj"}),
-    **{f"mamba.{own}_layernorm.weight": f"gain_{name}"
-       for own, name in (("dt", "R"), ("b", "B"), ("c", "C_out"))},
+    **{f"mamba.{own}_layernorm.weight": f"gain_x{name}"
+       for own, name in (("dt", "R"), ("b", "B"), ("c", "C"))},
 }  # fmt: skip
 """The names of a state space of the first Mamba."""
 _in_turn = _is_nth("expert_layer_period", 2, "expert_layer_offset", 1)
@@ -1076,7 +1076,7 @@ _JAMBA = _like_llama(
     attends=_JAMBA_ATTENDS,
     biases=where(_JAMBA_ATTENDS, "", _biased("", mamba_proj_bias="O")),
     positions=None,
-    equations=where(_JAMBA_ATTENDS, None, mixers.selective("rms_norm_eps", "gain_")),
+    equations=where(_JAMBA_ATTENDS, None, mixers.selective("rms_norm_eps", has_gains=True)),
     mixing=where(_JAMBA_ATTENDS, None, mixers.sizes_of_selective),
     routes=_is_routed_in_jamba,
     own={

@@ -52,17 +52,12 @@ def convolved(read: str, taps: int, bias: str = "", weights: str = "W_conv") -> 
 def gated_convolution(config: Config, layer: int) -> list[str]:
     """Return the short convolution of LFM2, between two gates."""
     bias = ("b_in", "b_conv", " + b_O[a]") if config.is_so("conv_bias", False) else ("", "", "")
-    parts = {"B": "gate of inputs", "C_gate": "gate of outputs", "U": "inputs"}
-    made = [
-        f"{projected(name, 'W_in', bias[0], f'{number} * d + c', 'd')}  # {title}"
-        for number, (name, title) in enumerate(parts.items())
-    ]
     return [
-        *made,
-        "BU[i,c] = B[i,c] * U[i,c]  # gated inputs",
+        f"{projected('U', 'W_in', bias[0])}  # gate of inputs, gate of outputs, and inputs",
+        "BU[i,c in d] = U[i,0 + c] * U[i,2 * d + c]  # gated inputs",
         f"U_conv[i,c] = {convolved('BU', config.count('conv_L_cache', 3), bias[1])}"
         "  # convolved over tokens",
-        "Z[i,c] = U_conv[i,c] * C_gate[i,c]  # gated outputs",
+        "Z[i,c] = U_conv[i,c] * U[i,d + c]  # gated outputs",
         f"O[i,a] = sum(Z[i,c] * W_O[c,a] for c in d){bias[2]}",
     ]
 
@@ -351,7 +346,7 @@ def sizes_of_selective(config: Config, layer: int) -> Sizes:
     d, (bias, conv_bias) = config.count("hidden_size"), _biases(config)
     vectors = {"A_log": inner * state, "b_dt": inner, "skip": inner}
     if config.get("model_type") == "jamba":
-        vectors |= {"gain_R": rank, "gain_B": state, "gain_C_out": state}
+        vectors |= {"gain_xR": rank, "gain_xB": state, "gain_xC": state}
     biases = ("b_in", bias, 2 * inner), ("b_conv", conv_bias, inner), ("b_O", bias, d)
     vectors |= {name: width for name, is_there, width in biases if is_there}
     projections = ("in", d, 2 * inner), ("x", inner, rank + 2 * state), ("dt", rank, inner)
@@ -359,43 +354,42 @@ def sizes_of_selective(config: Config, layer: int) -> Sizes:
     return Sizes(wide, tuple(vectors.items()), (inner, taps), (1, inner, state))
 
 
-def selective(eps: str = "", gain: str = "") -> Said:
+def selective(eps: str = "", *, has_gains: bool = False) -> Said:
     """Return a reader of a state space of the first Mamba, each feature of which decays by itself.
 
     Gu and Dao, *Mamba* (2023). Its state is computed token by token.
 
-    eps, gain: the key of the epsilon of normalized step sizes, B and C, "" if these are not; and
-        the start of the names of their gains, "" for none.
+    eps: the key of the epsilon of normalized step sizes, B and C; "" if these are not.
+    has_gains: whether they have gains then.
     """
 
     def says(config: Config, layer: int) -> list[str]:
         inner, state, taps, rank = _sizes_of_selective(config)
         bias, conv_bias = _biases(config)
         convolution = convolved("U[,0 + c]", taps, "b_conv" * conv_bias)
-        read = f"sum(U_conv[i,e] * W_x[{{0}} + c,e] for e in {inner})".format
-        parts = {"R": (rank, 0, "step sizes, few"), "B": (state, rank, "into the state")}
-        parts["C_out"] = state, rank + state, "out of the state"
-        after = {name: f"{name}_norm" if eps else name for name in parts}
+        starts = {"R": (0, rank), "B": (rank, state), "C": (rank + state, state)}
+        read = {name: f"U_x[i,{start} + {{0}}]".format for name, (start, _) in starts.items()}
         lines = [
             f"{projected('U', 'W_in', 'b_in' * bias)}  # inputs and gates",
             f"U_conv[i,c in {inner}] = silu({convolution})  # convolved over tokens",
+            f"U_x[i,c] = sum(U_conv[i,e] * W_x[c,e] for e in {inner})"
+            "  # narrow step sizes, B and C of the state space",
         ]
-        for name, (width, start, title) in parts.items():
-            lines.append(f"{name}[i,c in {width}] = {read(start)}  # {title}")
-            if eps:
-                norm = f"sqrt(sum({name}[i,e] ** 2 for e in {width}) / {width} + "
-                norm = f"{name}[i,c] / {norm}{float(config.number(eps))!r})"
-                norm = f"{gain}{name}[c] * {norm}" if gain else norm
-                lines.append(f"{name}_norm[i,c] = {norm}  # normalized")
+        for name, (_, width) in starts.items() if eps else ():
+            plain, squares = read[name]("c"), f"{read[name]('e')} ** 2"
+            norm = f"sqrt(sum({squares} for e in {width}) / {width} + {config.number(eps)!r})"
+            own = f"gain_x{name}[c] * " * has_gains
+            lines.append(f"{name}_norm[i,c in {width}] = {own}{plain} / {norm}  # normalized")
+            read[name] = f"{name}_norm[i,{{0}}]".format
         decay = "exp(-exp(A_log[e,s]) * delta[i,e])"
-        out = f"sum({after['C_out']}[i,s] * state[i,e,s] for s in {state})"
+        out = f"sum({read['C']('s')} * state[i,e,s] for s in {state})"
         return [
             *lines,
-            f"t[i,e] = sum({after['R']}[i,c] * W_dt[e,c] for c in {rank}) + b_dt[e]"
+            f"t[i,e] = sum({read['R']('c')} * W_dt[e,c] for c in {rank}) + b_dt[e]"
             "  # step sizes before their softplus",
             f"delta[i,e] = {_SOFTPLUS.format('t[i,e]')}  # step sizes",
             f"state[i,e,s] = {decay} * (state[i-1,e,s] if i > 0 else 0) + "
-            f"delta[i,e] * {after['B']}[i,s] * U_conv[i,e]  # state",
+            f"delta[i,e] * {read['B']('s')} * U_conv[i,e]  # state",
             f"Z[i,e] = ({out} + skip[e] * U_conv[i,e]) * silu(U[i,{inner} + e])  # outputs, gated",
             f"O[i,a] = sum(Z[i,c] * W_O[c,a] for c in columns(Z)){' + b_O[a]' * bias}",
         ]
