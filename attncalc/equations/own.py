@@ -25,7 +25,7 @@ from attncalc.base.decimals import untrapped
 from attncalc.base.errors import ShapeError
 from attncalc.base.types import Matrix
 from attncalc.equations import measure
-from attncalc.equations.evaluate import Compiler, Frame
+from attncalc.equations.evaluate import Compiler, Frame, is_of_products
 from attncalc.equations.expressions import Expression
 from attncalc.equations.extents import Setting, Shape, extents
 from attncalc.equations.library import inputs_of
@@ -74,6 +74,8 @@ NUMBERS = ("inf", "pi")
 MOST_CHARACTERS = 4_000
 MOST_OPERATIONS = 5_000_000_000
 """Multiply-and-adds that one equation may take."""
+MOST_OF_PRODUCTS = 200_000_000_000
+"""The same where all its sums are products of matrices, which numpy computes much faster."""
 MOST_ENTRIES = 16_000_000
 """Entries of a result."""
 LARGEST_POWER = 1_000
@@ -709,10 +711,11 @@ class _Checked:
         """Refuse an equation that takes too long."""
         entries = prod(measure.shape(self.own, self.known.shapes, self.settings))
         operations = sum(measure.cost(self.own, self.known.shapes, self.settings))
-        if operations > MOST_OPERATIONS or entries > MOST_ENTRIES:
+        most = MOST_OF_PRODUCTS if is_of_products(self.own) else MOST_OPERATIONS
+        if operations > most or entries > MOST_ENTRIES:
             raise self.line.fault(
                 f"this takes {operations:,} operations for {entries:,} entries; at most "
-                f"{MOST_OPERATIONS:,} and {MOST_ENTRIES:,} are computed"
+                f"{most:,} and {MOST_ENTRIES:,} are computed"
             )
 
     def refuse_divisors(self) -> None:
