@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from math import prod
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -187,6 +187,20 @@ def read_line(text: str) -> Line:
                         size,
                     )
     return own
+
+
+@cache
+def parsed(texts: Sequence[str]) -> tuple[Line, ...]:
+    """Return the parsed equations."""
+    found: dict[str, Line] = {}
+    for text in texts:
+        if is_of_scores(text):
+            continue  # its effect is known when the steps are
+        line = read_line(text)
+        if line.name in found:
+            raise line.fault(f"{line.name} is stated twice")
+        found[line.name] = line
+    return tuple(found.values())
 
 
 def _refuse_conditions(own: Line, right: ast.expr) -> None:

@@ -16,7 +16,7 @@ from attncalc.problem.step import Step
 
 
 def _states(fields: Scope, name: str) -> bool:
-    from attncalc.problem.stating import parsed  # here, for few state any
+    from attncalc.equations.own import parsed  # here, for few state any
 
     return any(line.name == name for line in parsed(fields.equations))
 

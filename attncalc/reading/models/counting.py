@@ -323,8 +323,8 @@ class _Counting:
         """Add what mixes tokens without an attention: of a recurrence, as it goes over tokens."""
         for name, ins, outs in sizes.projections:
             self._project(name, ins, outs)
-        for name, width in sizes.vectors:
-            self._vectors(name, width=width)
+        for name, count in sizes.vectors:
+            self._add("parameters", name, count)
         width, taps = sizes.convolved
         self._add("parameters", "W_conv", width, taps)
         self._step("U_conv", (self.n, width, taps), (self.n, width))

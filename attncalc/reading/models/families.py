@@ -828,6 +828,10 @@ def _is_mixing(config: Config, layer: int) -> bool:
     return _kind(config, layer) in ("mixing", "")
 
 
+def _never(config: Config, layer: int) -> bool:
+    return False
+
+
 def _attends(other: Said) -> Said:
     """Return a reader of whether a layer has an attention: by its kind, or else by another."""
     return lambda config, layer: (
@@ -867,7 +871,7 @@ def _is_turned(config: Config, layer: int) -> bool:
     return bool(config.get("position_embedding_type", None) == "rope")
 
 
-_HYBRID_ATTENDS = _attends(lambda config, layer: False)
+_HYBRID_ATTENDS = _attends(_never)
 
 
 def _shared_alone(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
@@ -938,6 +942,20 @@ def _is_nth(key: str, usual: int, offset: str = "", usual_offset: int = -1) -> S
     return says
 
 
+def _mixed(attends: Said, mixer: mixers.Mixer, own: Said | None = None) -> dict[str, Any]:
+    """Return the fields of a family with a mixer in the layers that have no attention.
+
+    own: the equations of the others.
+    """
+    heads = lambda config, layer: (mixer.sizes(config, layer).state or (1,))[0]  # noqa: E731
+    return {
+        "attends": attends,
+        "heads": where(attends, a_count("num_attention_heads"), heads),
+        "equations": where(attends, own, mixer.equations),
+        "mixing": where(attends, None, mixer.sizes),
+    }
+
+
 _LFM2_ATTENDS = _attends(_is_listed("full_attn_idxs"))
 _LFM2 = _like_llama(
     "LFM2",
@@ -946,9 +964,7 @@ _LFM2 = _like_llama(
     eps=a_number("norm_eps"),
     activation="silu",
     qk_norm="rms",
-    attends=_LFM2_ATTENDS,
-    equations=where(_LFM2_ATTENDS, None, mixers.gated_convolution),
-    mixing=where(_LFM2_ATTENDS, None, mixers.sizes_of_convolution),
+    **_mixed(_LFM2_ATTENDS, mixers.CONVOLUTION),
     ends={"gamma_out": "embedding_norm.weight"},
     own={
         **_normed({"1": "operator_norm", "2": "ffn_norm", "Q": "q_layernorm", "K": "k_layernorm"}),
@@ -998,13 +1014,10 @@ _QWEN_3_NEXT = _like_llama(
     "Qwen3-Next",
     "qwen3_next",
     **_QWEN_ROUTED,
-    heads=where(_QWEN_ATTENDS, a_count("num_attention_heads"), a_count("linear_num_value_heads")),
+    **_mixed(_QWEN_ATTENDS, mixers.delta(), equations.gated),
     qk_norm="rms",
     gain_above=1,
     rope_dims=a_share(0.25),
-    attends=_QWEN_ATTENDS,
-    equations=where(_QWEN_ATTENDS, equations.gated, mixers.gated_delta_rule()),
-    mixing=where(_QWEN_ATTENDS, None, mixers.sizes_of_delta),
     rearranged=_qwen_linear,
     own={
         **_linear({"Qgate": "self_attn.q_proj", "QKVZ": "in_proj_qkvz", "beta_dt": "in_proj_ba"}),
@@ -1031,14 +1044,14 @@ _OF_SPACES = {
 
 def _of_spaces(attends: Said, biases: Any) -> dict[str, Any]:
     """Return the fields of a family some of whose layers are state spaces of Mamba-2."""
-    heads = where(attends, a_count("num_attention_heads"), a_count(*mixers.HEADS))
     of_space = _biased("", mamba_proj_bias="O", use_bias="O", mlp_bias="123")
+    both = mixers.SPACE
+    mixer = mixers.Mixer(where(_is_mixing, both.equations), both.sizes)
+    mixed = _mixed(attends, mixer)
     return {
-        "attends": attends,
-        "heads": heads,
+        **mixed,
         "biases": where(attends, biases, of_space),
-        "equations": where(attends, None, where(_is_mixing, mixers.state_space)),
-        "mixing": where(attends, None, where(_is_mixing, mixers.sizes_of_space)),
+        "mixing": where(_is_mixing, mixed["mixing"]),
     }
 
 
@@ -1073,11 +1086,9 @@ _JAMBA = _like_llama(
     "jamba",
     **_ROUTED,
     router_norm=False,
-    attends=_JAMBA_ATTENDS,
+    **_mixed(_JAMBA_ATTENDS, mixers.selective("rms_norm_eps", has_gains=True)),
     biases=where(_JAMBA_ATTENDS, "", _biased("", mamba_proj_bias="O")),
     positions=None,
-    equations=where(_JAMBA_ATTENDS, None, mixers.selective("rms_norm_eps", has_gains=True)),
-    mixing=where(_JAMBA_ATTENDS, None, mixers.sizes_of_selective),
     routes=_is_routed_in_jamba,
     own={
         **_normed({"2": "pre_ff_layernorm"}),
@@ -1102,14 +1113,11 @@ def _of_mixers(names: Mapping[str, str]) -> dict[str, str]:
 _MAMBA = _like_llama(
     "Mamba",
     "mamba",
-    attends=False,
-    heads=1,
+    **_mixed(_never, mixers.selective()),
     eps=a_number("layer_norm_epsilon"),
     activation="silu",
     biases=_biased("", use_bias="O"),
     positions=None,
-    equations=mixers.selective(),
-    mixing=mixers.sizes_of_selective,
     feeds=False,
     tokens="embeddings.weight embedding.weight",
     ends={"gamma_out": "norm_f.weight"},
@@ -1166,19 +1174,12 @@ _KIMI = _like(
     _DEEPSEEK_V3,
     "Kimi Linear",
     "kimi_linear",
-    attends=_KIMI_ATTENDS,
-    heads=where(
-        _KIMI_ATTENDS,
-        a_count("num_attention_heads"),
-        lambda config, layer: mixers.delta_of(config).heads,
-    ),
+    **_mixed(_KIMI_ATTENDS, mixers.delta(gate="sigmoid")),
     biases=where(_KIMI_ATTENDS, _biased("", attention_bias="O"), ""),
     top_k=a_count("num_experts_per_tok", "num_experts_per_token"),
     router_norm=if_so("moe_renormalize", True, False, default=True),
     router_groups=_groups("num_expert_group"),
     positions=None,
-    equations=where(_KIMI_ATTENDS, None, mixers.gated_delta_rule(gate="sigmoid")),
-    mixing=where(_KIMI_ATTENDS, None, mixers.sizes_of_delta),
     rearranged=_kimi,
     remarks=("W_Z and W_dt are each the product of two weights of the model",),
     own={
@@ -1203,12 +1204,9 @@ _OLMO_HYBRID = _like(
     _OLMO_2,
     "OLMo hybrid",
     "olmo_hybrid",
-    attends=_HYBRID_ATTENDS,
-    heads=where(_HYBRID_ATTENDS, a_count("num_attention_heads"), a_count("linear_num_value_heads")),
+    **_mixed(_HYBRID_ATTENDS, mixers.delta(1e-5)),
     norm=where(_HYBRID_ATTENDS, "output", "pre"),
     positions=where(_has_base, "rope", "none"),
-    equations=where(_HYBRID_ATTENDS, None, mixers.gated_delta_rule(1e-5)),
-    mixing=where(_HYBRID_ATTENDS, None, mixers.sizes_of_delta),
     rearranged=_olmo_hybrid,
     own={
         "attention_layer_norm.weight": "gamma_1",
@@ -1252,7 +1250,7 @@ _FALCON_H1 = _like_llama(
     "falcon_h1",
     biases=_BIASED,
     equations=mixers.beside_attention,
-    mixing=mixers.sizes_of_space,
+    mixing=mixers.SPACE.sizes,
     factor=_factor("embedding_multiplier", 1.0),
     rearranged=_multiplied,
     remarks=("weights contain the multipliers of the config",),
@@ -2345,15 +2343,13 @@ FAMILIES = (
         _MAMBA,
         "Falcon Mamba",
         "falcon_mamba",
-        equations=mixers.selective("mixer_rms_eps"),
+        equations=mixers.selective("mixer_rms_eps").equations,
     ),
     _like(
         _MAMBA,
         "Mamba-2",
         "mamba2",
-        heads=a_count("num_heads"),
-        equations=mixers.state_space,
-        mixing=mixers.sizes_of_space,
+        **_mixed(_never, mixers.SPACE),
         own=_of_mixers(_OF_SPACES),
     ),
     _FALCON_H1,

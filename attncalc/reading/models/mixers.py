@@ -6,6 +6,7 @@ of decays between tokens. Its weights A are a map as that of any attention.
 
 import math
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ class Sizes(NamedTuple):
     """What a layer without an attention counts.
 
     projections: their inputs and outputs, by the ends of fields, such as "in" for W_in.
-    vectors: the number of the other parameters, by field.
+    vectors: the number of the other parameters, by field; 0 if it is missing.
     convolved: the features that are convolved, and the number of tokens for each.
     state: the heads, rows and columns of the state that a recurrence keeps; () without one.
     passes: how often each token multiplies the state: to read it, and to change it.
@@ -28,6 +29,13 @@ class Sizes(NamedTuple):
     convolved: tuple[int, int]
     state: tuple[int, ...] = ()
     passes: int = 2
+
+
+class Mixer(NamedTuple):
+    """What mixes tokens without an attention: its equations, and its sizes."""
+
+    equations: Said
+    sizes: Callable[[Config, int], Sizes]
 
 
 def projected(name: str, weights: str, bias: str = "", at: str = "c", width: str = "") -> str:
@@ -62,7 +70,7 @@ def gated_convolution(config: Config, layer: int) -> list[str]:
     ]
 
 
-def sizes_of_convolution(config: Config, layer: int) -> Sizes:
+def _sizes_of_convolution(config: Config, layer: int) -> Sizes:
     """Return what the short convolution of LFM2 counts."""
     d, has_bias = config.count("hidden_size"), config.is_so("conv_bias", False)
     biases = (("b_in", 3 * d), ("b_conv", d), ("b_O", d)) if has_bias else ()
@@ -116,7 +124,7 @@ def delta_of(config: Config) -> Delta:
     return Delta(keys, heads, d_k, d_v, taps, has_features=False)
 
 
-def sizes_of_delta(config: Config, layer: int) -> Sizes:
+def _sizes_of_delta(config: Config, layer: int) -> Sizes:
     """Return what a delta rule counts."""
     keys, heads, d_k, d_v, taps, has_features = delta_of(config)
     d, outs, wide = config.count("hidden_size"), heads * d_v, 2 * keys * d_k + heads * d_v
@@ -133,8 +141,8 @@ def sizes_of_delta(config: Config, layer: int) -> Sizes:
     )
 
 
-def gated_delta_rule(eps: float | None = None, gate: str = "silu") -> Said:
-    """Return a reader of the gated delta rule: a value replaces what its key has been given.
+def delta(eps: float | None = None, gate: str = "silu") -> Mixer:
+    """Return the gated delta rule: a value replaces what its key has been given.
 
     Yang et al., *Gated Delta Networks* (2025); Kimi Team, *Kimi Linear* (2025). T solves its
     recurrence over tokens: a row of it has what the values of earlier tokens contribute to what a
@@ -183,11 +191,10 @@ def gated_delta_rule(eps: float | None = None, gate: str = "silu") -> Said:
             "O[i,a] = sum(C[i,c] * W_O[c,a] for c in columns(C))",
         ]
 
-    return says
+    return Mixer(says, _sizes_of_delta)
 
 
-HEADS = ("mamba_n_heads", "mamba_num_heads", "num_heads")
-"""The possible keys of the number of heads of a state space."""
+_HEADS = ("mamba_n_heads", "mamba_num_heads", "num_heads")
 
 
 _STATE, _TAPS = ("mamba_d_state", "ssm_state_size", "state_size"), ("mamba_d_conv", "conv_kernel")
@@ -226,7 +233,7 @@ class Space(NamedTuple):
 def space_of(config: Config) -> Space:
     """Return the sizes of a state space, by any of the keys that configs have for them."""
     one = partial(_one, config)
-    heads = a_count(*HEADS)(config, 0)
+    heads = a_count(*_HEADS)(config, 0)
     width = one("mamba_d_head", "mamba_head_dim", "head_dim", default="auto")
     if width == "auto":
         inner = config.count_or_none("mamba_d_ssm")
@@ -302,15 +309,14 @@ def state_space(config: Config, layer: int) -> list[str]:
     ]
 
 
-def sizes_of_space(config: Config, layer: int) -> Sizes:
+def _sizes_of_space(config: Config, layer: int) -> Sizes:
     """Return what a state space of Mamba-2 counts."""
     of, d = space_of(config), config.count("hidden_size")
     mixed = of.inner + 2 * of.groups * of.state
     ins = of.inner + mixed + of.heads
     vectors = {"A_log": of.heads, "b_dt": of.heads, "skip": of.heads}
-    vectors |= {"gain_space": of.inner} if of.norm else {}
-    biases = ("b_in", of.bias, ins), ("b_conv", of.conv_bias, mixed), ("b_O", of.out_bias, d)
-    vectors |= {name: width for name, is_there, width in biases if is_there}
+    vectors |= {"gain_space": of.inner * bool(of.norm), "b_in": ins * of.bias}
+    vectors |= {"b_conv": mixed * of.conv_bias, "b_O": d * of.out_bias}
     projections = ("in", d, ins), ("O", of.inner, d)
     state = of.heads, of.state, of.width
     return Sizes(projections, tuple(vectors.items()), (mixed, of.taps), state)
@@ -332,7 +338,7 @@ def _gated_outputs(of: Space) -> list[str]:
     return lines
 
 
-def _sizes_of_selective(config: Config) -> tuple[int, int, int, int]:
+def _of_selective(config: Config) -> tuple[int, int, int, int]:
     """Return the features, those of a state, the convolved tokens, and the rank of step sizes."""
     d, rank = config.count("hidden_size"), _one(config, "mamba_dt_rank", "time_step_rank")
     rank = math.ceil(d / 16) if rank == "auto" else int(rank)
@@ -340,22 +346,8 @@ def _sizes_of_selective(config: Config) -> tuple[int, int, int, int]:
     return inner, int(_one(config, *_STATE)), int(_one(config, *_TAPS)), rank
 
 
-def sizes_of_selective(config: Config, layer: int) -> Sizes:
-    """Return what a state space of the first Mamba counts."""
-    inner, state, taps, rank = _sizes_of_selective(config)
-    d, (bias, conv_bias) = config.count("hidden_size"), _biases(config)
-    vectors = {"A_log": inner * state, "b_dt": inner, "skip": inner}
-    if config.get("model_type") == "jamba":
-        vectors |= {"gain_xR": rank, "gain_xB": state, "gain_xC": state}
-    biases = ("b_in", bias, 2 * inner), ("b_conv", conv_bias, inner), ("b_O", bias, d)
-    vectors |= {name: width for name, is_there, width in biases if is_there}
-    projections = ("in", d, 2 * inner), ("x", inner, rank + 2 * state), ("dt", rank, inner)
-    wide = (*projections, ("O", inner, d))
-    return Sizes(wide, tuple(vectors.items()), (inner, taps), (1, inner, state))
-
-
-def selective(eps: str = "", *, has_gains: bool = False) -> Said:
-    """Return a reader of a state space of the first Mamba, each feature of which decays by itself.
+def selective(eps: str = "", *, has_gains: bool = False) -> Mixer:
+    """Return a state space of the first Mamba, each feature of which decays by itself.
 
     Gu and Dao, *Mamba* (2023). Its state is computed token by token.
 
@@ -364,7 +356,7 @@ def selective(eps: str = "", *, has_gains: bool = False) -> Said:
     """
 
     def says(config: Config, layer: int) -> list[str]:
-        inner, state, taps, rank = _sizes_of_selective(config)
+        inner, state, taps, rank = _of_selective(config)
         bias, conv_bias = _biases(config)
         convolution = convolved("U[,0 + c]", taps, "b_conv" * conv_bias)
         starts = {"R": (0, rank), "B": (rank, state), "C": (rank + state, state)}
@@ -394,7 +386,17 @@ def selective(eps: str = "", *, has_gains: bool = False) -> Said:
             f"O[i,a] = sum(Z[i,c] * W_O[c,a] for c in columns(Z)){' + b_O[a]' * bias}",
         ]
 
-    return says
+    def sizes(config: Config, layer: int) -> Sizes:
+        inner, state, taps, rank = _of_selective(config)
+        d, (bias, conv_bias) = config.count("hidden_size"), _biases(config)
+        vectors = {"A_log": inner * state, "b_dt": inner, "skip": inner}
+        vectors |= {"gain_xR": rank, "gain_xB": state, "gain_xC": state} if has_gains else {}
+        vectors |= {"b_in": 2 * inner * bias, "b_conv": inner * conv_bias, "b_O": d * bias}
+        ins, x, dt = ("in", d, 2 * inner), ("x", inner, rank + 2 * state), ("dt", rank, inner)
+        wide = (ins, x, dt, ("O", inner, d))
+        return Sizes(wide, tuple(vectors.items()), (inner, taps), (1, inner, state))
+
+    return Mixer(says, sizes)
 
 
 def beside_attention(config: Config, layer: int) -> list[str]:
@@ -418,3 +420,7 @@ def _unit(start: str, width: int) -> str:
     one = f"U_conv[i,{start} + {{0}}]"
     squares = f"sum({one.format('e')} ** 2 for e in {width})"
     return f"{one.format('c')} / sqrt({squares} + 1e-06)"
+
+
+CONVOLUTION = Mixer(gated_convolution, _sizes_of_convolution)
+SPACE = Mixer(state_space, _sizes_of_space)
