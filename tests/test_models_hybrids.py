@@ -391,3 +391,28 @@ def test_layers_for_later_tokens_are_not_read(tmp_path: Path) -> None:
     problem = open_model(tmp_path, tokens=IDS)
     assert np.abs(solve(problem)["logits"] - expected).max() < 1e-5
     assert any(each.startswith("mtp.… is not read") for each in problem.remarks)
+
+
+def test_wrong_configs_and_tensors_are_refused(tmp_path: Path) -> None:
+    wrong: dict[str, tuple[tuple[dict[str, Any], str], ...]] = {
+        "Qwen3-Next": (
+            ({"linear_num_key_heads": 3}, "tensors of layer 0 do not fit its config"),
+            ({"layer_types": ["linear_attention", "sparse"]}, "a list with one of full_attention"),
+            ({"layer_types": ["linear_attention"]}, "with 2 or more words"),
+            ({"hidden_act": "gelu"}, 'hidden_act" is "gelu": of Qwen3-Next "silu" is read'),
+        ),
+        "Bamba": (
+            ({"attn_layer_indices": 1}, "a list of layers"),
+            ({"time_step_limit": [1]}, "a list of two numbers"),
+            ({"mamba_n_groups": None}, "mamba_n_groups"),
+        ),
+        "Falcon-H1": (({"ssm_multipliers": [1, 2]}, "a list of 5 numbers"),),
+        "Mamba": (({"use_bias": 1}, "true or false"),),
+    }
+    for name, cases in wrong.items():
+        made(name, tmp_path)
+        right = (tmp_path / "config.json").read_text()
+        for change, said in cases:
+            (tmp_path / "config.json").write_text(json.dumps(json.loads(right) | change))
+            with pytest.raises(InputError, match=said):
+                open_model(tmp_path, tokens=IDS)

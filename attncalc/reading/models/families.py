@@ -811,11 +811,21 @@ _KINDS = {
 _OF_KINDS = ("layers_block_type", "layer_types", "hybrid_override_pattern")
 
 
+def _words(config: Config) -> Any:
+    """Return the words or letters of the layers of a hybrid; () if its config has none."""
+    key = next((each for each in _OF_KINDS if config.get(each, None)), "")
+    found = config.get(key, ())
+    if not isinstance(found, list | tuple | str) or not {*map(str, found)} <= {*_KINDS}:
+        raise config.wrong(key, found, f"a list with one of {', '.join(_KINDS)} for each layer")
+    return found
+
+
 def _word(config: Config, layer: int) -> str:
-    """Return the word or letter of a layer of a hybrid in a list or text; "" for neither."""
-    if (key := next((each for each in _OF_KINDS if config.get(each, None)), None)) is None:
-        return ""
-    return str(Config(config.place, {key: [*config.get(key)]}).of_layer(key, layer, [*_KINDS]))
+    """Return the word or letter of a layer; "" if its config has none."""
+    words = _words(config)
+    if words and layer >= len(words):
+        raise config.wrong(_OF_KINDS[0], list(words), f"a list with {layer + 1} or more words")
+    return str(words[layer]) if words else ""
 
 
 def _kind(config: Config, layer: int) -> str:
@@ -843,9 +853,15 @@ def _attends(other: Said) -> Said:
     )
 
 
-def _is_listed(key: str) -> Said:
-    """Return a reader of whether a layer is among those in a list."""
-    return lambda config, layer: layer in config.get(key, range(layer + 1))
+def _is_listed(key: str, *, usual: bool = False, first: int = 0) -> Said:
+    """Return a reader of whether a layer is among those in a list, counted from a first number."""
+
+    def says(config: Config, layer: int) -> bool:
+        if (found := config.get(key, None)) is not None and not isinstance(found, list):
+            raise config.wrong(key, found, "a list of layers")
+        return usual if found is None else layer + first in found
+
+    return says
 
 
 _GRANITE_MOE = _like(
@@ -956,7 +972,7 @@ def _mixed(attends: Said, mixer: mixers.Mixer, own: Said | None = None) -> dict[
     }
 
 
-_LFM2_ATTENDS = _attends(_is_listed("full_attn_idxs"))
+_LFM2_ATTENDS = _attends(_is_listed("full_attn_idxs", usual=True))
 _LFM2 = _like_llama(
     "LFM2",
     "lfm2",
@@ -1167,9 +1183,7 @@ def _kimi(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
     return made | {"A_log": made["A_log"].reshape(-1)}
 
 
-_KIMI_ATTENDS = _attends(
-    lambda config, layer: layer + 1 in config.get("linear_attn_config.full_attn_layers")
-)
+_KIMI_ATTENDS = _attends(_is_listed("linear_attn_config.full_attn_layers", first=1))
 _KIMI = _like(
     _DEEPSEEK_V3,
     "Kimi Linear",
@@ -1226,14 +1240,13 @@ _OLMO_HYBRID = _like(
 def _multiplied(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a layer of Falcon-H1 with its multipliers in the weights."""
     one = partial(config.number, default=1.0)
-    many = partial(config.get, default=None)
-    gate, down = many("mlp_multipliers") or (1.0, 1.0)
+    gate, down = config.numbers("mlp_multipliers", 2)
     ins = dict.fromkeys(("W_Q", "W_K", "W_V"), one("attention_in_multiplier"))
     after = {"K": one("key_multiplier"), "O": one("attention_out_multiplier"), "1": gate}
     after |= {"2": down, "mO": one("ssm_out_multiplier")}
-    of, (z, x, b, c, dt) = mixers.space_of(config), many("ssm_multipliers") or [1.0] * 5
-    keys = of.groups * of.state
-    rows = np.repeat([z, x, b, c, dt], (of.inner, of.inner, keys, keys, of.heads))
+    of = mixers.space_of(config)
+    parts = (of.inner, of.inner, *[of.groups * of.state] * 2, of.heads)
+    rows = np.repeat(config.numbers("ssm_multipliers", 5), parts)
     made = dict(fields)
     for name, each in fields.items():
         if name in ("W_in", "b_in"):
@@ -1272,7 +1285,7 @@ _NEMOTRON_H = _like_llama(
     is_gated=False,
     feeds=lambda config, layer: _kind(config, layer) == "feed-forward",
     routes=lambda config, layer: _word(config, layer) in ("moe", "E"),
-    count=lambda config, layer: len(config.get(next(filter(config.says, _OF_KINDS)))),
+    count=lambda config, layer: len(_words(config)),
     eps=a_number("layer_norm_epsilon"),
     activation=an_activation("mlp_hidden_act"),
     positions=None,

@@ -7,11 +7,10 @@ of decays between tokens. Its weights A are a map as that of any attention.
 import math
 import re
 from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from attncalc.reading.models.family import Said, a_count
-from attncalc.reading.models.folder import MISSING, Config
+from attncalc.reading.models.folder import Config
 
 
 class Sizes(NamedTuple):
@@ -200,9 +199,9 @@ _HEADS = ("mamba_n_heads", "mamba_num_heads", "num_heads")
 _STATE, _TAPS = ("mamba_d_state", "ssm_state_size", "state_size"), ("mamba_d_conv", "conv_kernel")
 
 
-def _one(config: Config, *keys: str, default: Any = MISSING) -> Any:
-    """Return the value of the first key that a config has."""
-    return config.get(next((each for each in keys if config.says(each)), keys[0]), default)
+def _key(config: Config, *keys: str) -> str:
+    """Return the first key that a config has, or else the last."""
+    return next(filter(config.says, keys), keys[-1])
 
 
 class Space(NamedTuple):
@@ -232,33 +231,25 @@ class Space(NamedTuple):
 
 def space_of(config: Config) -> Space:
     """Return the sizes of a state space, by any of the keys that configs have for them."""
-    one = partial(_one, config)
-    heads = a_count(*_HEADS)(config, 0)
-    width = one("mamba_d_head", "mamba_head_dim", "head_dim", default="auto")
-    if width == "auto":
-        inner = config.count_or_none("mamba_d_ssm")
-        inner = inner or config.count("mamba_expand", 2) * config.count("hidden_size")
-        width = inner // heads
-    groups, state, taps = (
-        int(one(*keys))
-        for keys in (
-            ("mamba_n_groups", "n_groups"),
-            _STATE,
-            _TAPS,
-        )
-    )
-    eps, limits = float(one("rms_norm_eps", "layer_norm_epsilon")), _limits(config)
+    counts = (_HEADS, ("mamba_n_groups", "n_groups"), _STATE, _TAPS)
+    heads, groups, state, taps = (config.count(_key(config, *each)) for each in counts)
+    of_head = _key(config, "mamba_d_head", "mamba_head_dim", "head_dim")
+    inner = config.count_or_none("mamba_d_ssm") or 0
+    inner = inner or config.count("mamba_expand", 2) * config.count("hidden_size")
+    width = inner // heads if config.get(of_head, "auto") == "auto" else config.count(of_head)
+    eps = float(config.number(_key(config, "rms_norm_eps", "layer_norm_epsilon")))
     bias, conv_bias = _biases(config)
-    out_bias = bool(one("projectors_bias", default=bias))
     norm = "before" if config.is_so("mamba_norm_before_gate", False) else "gated"
     norm = norm if config.is_so("mamba_rms_norm", True) else ""
+    out_bias = config.is_so("projectors_bias", bias)
+    limits = _limits(config)
     return Space(heads, width, groups, state, taps, limits, eps, norm, bias, conv_bias, out_bias)
 
 
 def _biases(config: Config) -> tuple[bool, bool]:
     """Return whether the projections of a state space have biases, and whether its convolution."""
-    bias = _one(config, "use_bias", "mamba_proj_bias", default=False)
-    return bool(bias), bool(_one(config, "use_conv_bias", "mamba_conv_bias", default=True))
+    conv = config.is_so(_key(config, "use_conv_bias", "mamba_conv_bias"), True)
+    return config.is_so(_key(config, "use_bias", "mamba_proj_bias"), False), conv
 
 
 def _limits(config: Config) -> tuple[float, float]:
@@ -340,10 +331,10 @@ def _gated_outputs(of: Space) -> list[str]:
 
 def _of_selective(config: Config) -> tuple[int, int, int, int]:
     """Return the features, those of a state, the convolved tokens, and the rank of step sizes."""
-    d, rank = config.count("hidden_size"), _one(config, "mamba_dt_rank", "time_step_rank")
-    rank = math.ceil(d / 16) if rank == "auto" else int(rank)
-    inner = int(_one(config, "mamba_expand", "expand")) * d
-    return inner, int(_one(config, *_STATE)), int(_one(config, *_TAPS)), rank
+    d, of_rank = config.count("hidden_size"), _key(config, "mamba_dt_rank", "time_step_rank")
+    rank = math.ceil(d / 16) if config.get(of_rank) == "auto" else config.count(of_rank)
+    inner = config.count(_key(config, "mamba_expand", "expand")) * d
+    return inner, config.count(_key(config, *_STATE)), config.count(_key(config, *_TAPS)), rank
 
 
 def selective(eps: str = "", *, has_gains: bool = False) -> Mixer:

@@ -328,7 +328,7 @@ class Model:
             raise InputError(in_place(str(self.folder), faults))
         for each in parts.values():
             self._check_biases(each, number)
-        self._scale(fields := self.family.rearranged(self.config, number, parts.pop("")))
+        self._scale(fields := self._rearranged(number, parts.pop("")))
         for name in self.family.shared:
             side, _, field = name.rpartition(".")
             if (tensor := self._shared(name)) is not None:
@@ -343,6 +343,16 @@ class Model:
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**_with_more({**settings, "weights_layout": OUT_IN, **owned}), **inner}
+
+    def _rearranged(self, number: int, fields: Fields) -> Fields:
+        """Return the fields of a layer, from those that its tensors are named for."""
+        try:
+            return self.family.rearranged(self.config, number, fields)
+        except (KeyError, ValueError) as error:
+            what = f"has no {error}" if isinstance(error, KeyError) else str(error)
+            raise InputError(
+                f"{self.folder}: the tensors of layer {number} do not fit its config: {what}"
+            ) from None
 
     def _settled(self, number: int, fields: Fields, settings: Fields) -> Fields:
         """Return those settings that a layer with these matrices reads, and frequencies of rope."""
