@@ -145,6 +145,18 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "Qwen3.5 MoE": ("Qwen3_5Moe", DELTA | SHARED),
     "LFM2": ("Lfm2", CONVOLVED),
     "LFM2, biased": ("Lfm2", CONVOLVED | {"conv_bias": True, "conv_L_cache": 4}),
+    "LFM3": (
+        "Lfm3",
+        CONVOLVED
+        | {"head_dim": 8, "num_hidden_layers": 4, "sliding_window": 3, "eos_token_id": 1}
+        | {"layer_types": ["conv", "sliding_attention", "full_attention", "conv"]},
+    ),
+    "LFM3 without gates": (
+        "Lfm3",
+        CONVOLVED
+        | {"use_sandwich_norm": False, "use_attention_gate": False, "attention_bias": True}
+        | {"head_dim": 4, "eos_token_id": 1, "bos_token_id": 2},
+    ),
     "LFM2-MoE": (
         "Lfm2Moe",
         CONVOLVED | ROUTED | {"num_dense_layers": 1, "routed_scaling_factor": 1.3},

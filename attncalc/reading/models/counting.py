@@ -348,6 +348,8 @@ class _Counting:
             self._vectors(name, width=sizes[name])
         if "gain_G" in own:
             self._vectors("gain_G", width=self._inner(family))
+        if "W_hgate" in own and self.config.is_so("use_attention_gate", True):
+            self._project("hgate", self.d, count, step="C_gated")
         if {"W_gate", "W_Qgate"} & {*own}:
             bias = "W_Qgate" in own and self.config.is_so("attention_bias", False)
             self._project("gate", self.d, count * width, bias=bias, step="C_gated")

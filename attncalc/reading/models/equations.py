@@ -77,6 +77,14 @@ def gated(config: Config, layer: int) -> list[str]:
     return [f"C_gated[i,c] = C[i,c] * {gate}  # heads, gated", _projected("C_gated", config)]
 
 
+def gated_by_head(config: Config, layer: int) -> list[str] | None:
+    """Return the outputs of LFM3, whose heads have one gate each."""
+    if not config.is_so("use_attention_gate", True):
+        return None
+    gate = "sigmoid(sum(N_1[i,a] * W_hgate[c // d_v,a] for a in d))"
+    return [f"C_gated[i,c] = C[i,c] * {gate}  # heads, gated", _projected("C_gated", config)]
+
+
 def differential(config: Config, layer: int) -> list[str]:
     """Return the outputs of DiffLlama: differences of pairs of heads, normalized.
 

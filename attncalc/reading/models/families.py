@@ -804,7 +804,7 @@ def _minicpm_shrinks(config: Config, layer: int) -> float:
 
 
 _KINDS = {
-    **dict.fromkeys(("full_attention", "attention", "*"), "attention"),
+    **dict.fromkeys(("full_attention", "sliding_attention", "attention", "*"), "attention"),
     **dict.fromkeys(("conv", "linear_attention", "mamba", "hybrid", "M"), "mixing"),
     **dict.fromkeys(("moe", "mlp", "E", "-"), "feed-forward"),
 }
@@ -885,9 +885,6 @@ _GRANITE_MOE = _like(
 def _is_turned(config: Config, layer: int) -> bool:
     """Return whether a hybrid Granite has rope."""
     return bool(config.get("position_embedding_type", None) == "rope")
-
-
-_HYBRID_ATTENDS = _attends(_never)
 
 
 def _shared_alone(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
@@ -986,6 +983,30 @@ _LFM2 = _like_llama(
         **_normed({"1": "operator_norm", "2": "ffn_norm", "Q": "q_layernorm", "K": "k_layernorm"}),
         **_linear({"1": "feed_forward.w1", "2": "feed_forward.w2", "3": "feed_forward.w3"}),
         **_linear({"in": "conv.in_proj", "conv": "conv.conv"}),
+    },
+)
+_ATTENDS = _attends(_never)
+
+
+def _lfm3(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of LFM3, whose outputs of parts may not be normalized."""
+    is_around = config.is_so("use_sandwich_norm", True)
+    return {"gamma_2" if n == "gamma_3" and not is_around else n: e for n, e in fields.items()}
+
+
+_LFM3 = _like(
+    _LFM2,
+    "LFM3",
+    "lfm3",
+    **_mixed(_ATTENDS, mixers.CONVOLUTION, equations.gated_by_head),
+    biases=where(_ATTENDS, _biased("", attention_bias="QKVO"), _biased("", conv_bias="O")),
+    norm=if_so("use_sandwich_norm", "around", "pre", default=True),
+    window=where(_ATTENDS, a_window),
+    rearranged=_lfm3,
+    own={
+        **_LFM2.own,
+        **_normed({"2": "post_operator_norm", "3": "ffn_norm", "4": "post_ffn_norm"}),
+        **_linear({"hgate": "self_attn.gate_proj self_attn.g_proj"}),
     },
 )
 _LFM2_MOE = _like(
@@ -1218,8 +1239,8 @@ _OLMO_HYBRID = _like(
     _OLMO_2,
     "OLMo hybrid",
     "olmo_hybrid",
-    **_mixed(_HYBRID_ATTENDS, mixers.delta(1e-5)),
-    norm=where(_HYBRID_ATTENDS, "output", "pre"),
+    **_mixed(_ATTENDS, mixers.delta(1e-5)),
+    norm=where(_ATTENDS, "output", "pre"),
     positions=where(_has_base, "rope", "none"),
     rearranged=_olmo_hybrid,
     own={
@@ -1280,7 +1301,7 @@ _FALCON_H1 = _like_llama(
 _NEMOTRON_H = _like_llama(
     "Nemotron-H",
     "nemotron_h",
-    **_of_spaces(_HYBRID_ATTENDS, ""),
+    **_of_spaces(_ATTENDS, ""),
     **_ROUTED_BY_GROUPS,
     is_gated=False,
     feeds=lambda config, layer: _kind(config, layer) == "feed-forward",
@@ -2345,6 +2366,7 @@ FAMILIES = (
         remarks=(),
     ),
     _LFM2,
+    _LFM3,
     _LFM2_MOE,
     _QWEN_3_NEXT,
     _like(_QWEN_3_NEXT, "Qwen3.5", "qwen3_5_text", top_k=None),
@@ -2374,7 +2396,7 @@ FAMILIES = (
         _GRANITE_MOE,
         "Granite hybrid",
         "granitemoehybrid",
-        **_of_spaces(_HYBRID_ATTENDS, _biased("", attention_bias="QKVO")),
+        **_of_spaces(_ATTENDS, _biased("", attention_bias="QKVO")),
         positions=where(_is_turned, "rope", "none"),
         rearranged=_shared_alone,
         routes=lambda config, layer: config.whole("num_local_experts", 8) > 0,

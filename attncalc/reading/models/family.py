@@ -36,6 +36,10 @@ ACTIVATIONS = {
 }
 
 
+_OF_ATTENTIONS = (
+    "scale window softcap positions qk_norm qk_eps rope_base rope_scaling rope_dims rope_pairing"
+)
+"""The settings of a layer that only an attention reads."""
 USUAL, FAIRSEQ = "usual", "fairseq"
 NEXT, MASKED, CLASSES, POOLED = "next", "masked", "classes", "pooled"
 """The output of a head: the next token, the masked token, classes, or a vector."""
@@ -243,8 +247,11 @@ class Family:
 
     def of_layer(self, config: Config, layer: int) -> dict[str, Any]:
         """Return the settings of a layer; those of rope only if it has such positions."""
-        is_turned = self.setting("positions", config, layer) == "rope"
-        names = (name for name in self.settings if is_turned or not name.startswith("rope_"))
+        names = [*self.settings]
+        if not self.of("attends", config, layer):
+            names = [name for name in names if name not in _OF_ATTENTIONS.split()]
+        elif self.setting("positions", config, layer) != "rope":
+            names = [name for name in names if not name.startswith("rope_")]
         said = {name: self.setting(name, config, layer) for name in names}
         return {name: value for name, value in said.items() if value is not None}
 

@@ -49,10 +49,6 @@ SINGLE_LABEL = "single_label_classification"
 MOST_SINUSOIDS = 10**8
 """The largest number of sines and cosines of all positions."""
 _OF_ROUTERS = "top_k router router_scales router_norm router_scale router_groups top_groups"
-_OF_ATTENTIONS = (
-    "scale window softcap positions qk_norm qk_eps rope_base rope_scaling rope_dims rope_pairing"
-)
-"""The settings of a layer that only a router, and only an attention, reads."""
 LATER = "mtp."
 """The start of names of layers for tokens after the next one, beside the model."""
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
@@ -361,8 +357,8 @@ class Model:
         if self.family.of("attends", self.config, number):
             width = self._check_places(fields, settings)
             settings |= self._turned_by(number, settings, width)
-        else:
-            dropped += [*_OF_ATTENTIONS.split(), *["heads"] * ("equations" not in settings)]
+        elif "equations" not in settings:
+            dropped.append("heads")
         return {name: each for name, each in settings.items() if name not in dropped}
 
     def _check_biases(self, fields: Fields, number: int) -> None:

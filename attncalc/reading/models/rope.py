@@ -13,7 +13,7 @@ _NOT_OF_IT = ("rope_theta", "partial_rotary_factor")
 """Keys beside the numbers of a scaling that are separate fields."""
 USUAL_BASE = {"rope_theta": 10_000.0}
 """The base where a config has none; families with another default require one."""
-_BY_FREQUENCIES = ("yarn", "longrope", "dynamic")
+_BY_FREQUENCIES = ("yarn", "longrope", "dynamic", "proportional")
 """The scalings whose frequencies are computed here; others are settings of a problem."""
 
 
@@ -149,6 +149,10 @@ def frequencies(config: Config, layer: int, dims: int, tokens: int) -> dict[str,
         longer = max(tokens, most) / most
         base = _stretched(config, base, factor * longer - (factor - 1), dims)
     plain = [base ** (-2 * pair / dims) for pair in range(dims // 2)]
+    if kind == "proportional":  # the columns after a share of them do not turn
+        turned = int(own.number("partial_rotary_factor", 1.0) * dims // 2)
+        by = own.number("factor", 1.0)
+        return {"rope_frequencies": [e / by * (at < turned) for at, e in enumerate(plain)]}
     if kind == "longrope":
         length = "long" if tokens > original else "short"
         mscale = own.number(f"{length}_mscale", None)  # of PhiMoE, whose factors do not change
