@@ -19,8 +19,9 @@ _REASONS = {
     "its attention is sparse by blocks, some of them at random": "big_bird bigbird_pegasus",
     "its attention is within windows of an image, which are shifted and merged": "swin swinv2",
     "it has no attention": "rwkv xlstm fnet",
-    "some of its layers have no attention, but a recurrent state": "recurrent_gemma minimax "
-    "bailing_hybrid lara_mini",
+    "some of its layers have no attention, but a recurrent state": "recurrent_gemma bailing_hybrid "
+    "lara_mini",
+    "its residual connections start from normalized tokens, times a factor": "minimax",
     "its attention also reads the embeddings of tokens, with weights that layers share": "zamba "
     "zamba2",
     "it chooses the keys of each query by another attention": "deepseek_v32 deepseek_v4 "
