@@ -566,7 +566,7 @@ def test_rope_that_is_not_built_here_is_refused() -> None:
         a_scaling(Config("config.json", said), 0)
     assert str(error.value) == (
         'config.json: "rope_parameters.rope_type" is "spiral", where one of default, linear, '
-        "llama3, yarn, longrope, dynamic is needed"
+        "llama3, yarn, longrope, dynamic, proportional is needed"
     )
 
 
