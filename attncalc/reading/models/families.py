@@ -711,7 +711,7 @@ _EXPERTS = {
     "experts.gate_up_proj": "W_13",
     "experts.down_proj": "W_2",
     **{
-        f"mlp.{own}.{name}_proj.weight": f"W_s{number}"
+        f"{own}.{name}_proj.weight": f"W_s{number}"
         for own in ("shared_expert", "shared_experts", "shared_mlp")
         for name, number in (("gate", 1), ("up", 3), ("down", 2))
     },
@@ -844,13 +844,12 @@ def _never(config: Config, layer: int) -> bool:
 
 def _attends(other: Said) -> Said:
     """Return a reader of whether a layer has an attention: by its kind, or else by another."""
-    return lambda config, layer: (
-        (_kind(config, layer) or other(config, layer))
-        in (
-            "attention",
-            True,
-        )
-    )
+
+    def says(config: Config, layer: int) -> bool:
+        kind = _kind(config, layer)
+        return kind == "attention" if kind else bool(other(config, layer))
+
+    return says
 
 
 def _is_listed(key: str, *, usual: bool = False, first: int = 0) -> Said:
@@ -880,11 +879,6 @@ _GRANITE_MOE = _like(
         **_EXPERTS,
     },
 )
-
-
-def _is_turned(config: Config, layer: int) -> bool:
-    """Return whether a hybrid Granite has rope."""
-    return bool(config.get("position_embedding_type", None) == "rope")
 
 
 def _shared_alone(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
@@ -955,10 +949,13 @@ def _is_nth(key: str, usual: int, offset: str = "", usual_offset: int = -1) -> S
     return says
 
 
-def _mixed(attends: Said, mixer: mixers.Mixer, own: Said | None = None) -> dict[str, Any]:
+def _mixed(
+    attends: Said, mixer: mixers.Mixer, own: Said | None = None, **asks: tuple[Any, ...]
+) -> dict[str, Any]:
     """Return the fields of a family with a mixer in the layers that have no attention.
 
     own: the equations of the others.
+    asks: requirements for a config, besides the activation.
     """
     heads = lambda config, layer: (mixer.sizes(config, layer).state or (1,))[0]  # noqa: E731
     return {
@@ -966,9 +963,16 @@ def _mixed(attends: Said, mixer: mixers.Mixer, own: Said | None = None) -> dict[
         "heads": where(attends, a_count("num_attention_heads"), heads),
         "equations": where(attends, own, mixer.equations),
         "mixing": where(attends, None, mixer.sizes),
+        "asks": {"hidden_act": ("silu",), **asks},
     }
 
 
+_OF_MIXERS = {
+    **_linear({"in": "in_proj", "conv": "conv1d conv.conv"}),
+    "A_log": "A_log",
+    "dt_bias": "b_dt",
+}
+"""The names of what mixes tokens without an attention."""
 _LFM2_ATTENDS = _attends(_is_listed("full_attn_idxs", usual=True))
 _LFM2 = _like_llama(
     "LFM2",
@@ -982,7 +986,7 @@ _LFM2 = _like_llama(
     own={
         **_normed({"1": "operator_norm", "2": "ffn_norm", "Q": "q_layernorm", "K": "k_layernorm"}),
         **_linear({"1": "feed_forward.w1", "2": "feed_forward.w2", "3": "feed_forward.w3"}),
-        **_linear({"in": "conv.in_proj", "conv": "conv.conv"}),
+        **_OF_MIXERS,
     },
 )
 _ATTENDS = _attends(_never)
@@ -1020,8 +1024,7 @@ _LFM2_MOE = _like(
     equations=mixers.with_routed(_LFM2_ATTENDS),
     own={
         "feed_forward.expert_bias": "b_choice",
-        **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
-        **_EXPERTS,
+        **_MIXTRAL,
         **_LFM2.own,
     },
 )
@@ -1059,37 +1062,23 @@ _QWEN_3_NEXT = _like_llama(
     own={
         **_linear({"Qgate": "self_attn.q_proj", "QKVZ": "in_proj_qkvz", "beta_dt": "in_proj_ba"}),
         **_linear({"in": "in_proj_qkv", "Z": "in_proj_z", "beta": "in_proj_b", "dt": "in_proj_a"}),
-        "linear_attn.conv1d.weight": "W_conv",
-        "linear_attn.A_log": "A_log",
-        "linear_attn.dt_bias": "b_dt",
         "linear_attn.norm.weight": "gain_H",
+        **_OF_MIXERS,
         "shared_expert_gate.weight": "W_sgate",
         **_EXPERTS,
     },
-    asks={"hidden_act": ("silu",)},
 )
 _BAMBA_ATTENDS = _attends(_is_listed("attn_layer_indices"))
-_OF_SPACES = {
-    **_linear({"in": "mamba.in_proj", "conv": "mamba.conv1d"}),
-    "mamba.A_log": "A_log",
-    "mamba.dt_bias": "b_dt",
-    "mamba.D": "skip",
-    "mamba.norm.weight": "gain_space",
-}
+_OF_SPACES = {**_OF_MIXERS, "D": "skip", "mamba.norm.weight": "gain_space"}
 """The names of a state space of Mamba-2."""
 
 
-def _of_spaces(attends: Said, biases: Any) -> dict[str, Any]:
+def _of_spaces(attends: Said, biases: Any, **asks: tuple[Any, ...]) -> dict[str, Any]:
     """Return the fields of a family some of whose layers are state spaces of Mamba-2."""
+    mixed = _mixed(attends, mixers.SPACE, None, **asks)
     of_space = _biased("", mamba_proj_bias="O", use_bias="O", mlp_bias="123")
-    both = mixers.SPACE
-    mixer = mixers.Mixer(where(_is_mixing, both.equations), both.sizes)
-    mixed = _mixed(attends, mixer)
-    return {
-        **mixed,
-        "biases": where(attends, biases, of_space),
-        "mixing": where(_is_mixing, mixed["mixing"]),
-    }
+    own = {name: where(_is_mixing, mixed[name]) for name in ("equations", "mixing")}
+    return {**mixed, **own, "biases": where(attends, biases, of_space)}
 
 
 _BAMBA = _like_llama(
@@ -1099,16 +1088,14 @@ _BAMBA = _like_llama(
     rope_dims=a_share(0.5),
     own={**_normed({"2": "pre_ff_layernorm"}), **_OF_SPACES},
     ends={"gamma_out": "final_layernorm.weight"},
-    asks={"hidden_act": ("silu",)},
 )
 
 
 _OF_SELECTIVE = {
     **_OF_SPACES,
-    **_linear({"x": "mamba.x_proj", "dt": "mamba.dt_proj"}),
-    **{f"mamba.{own}_layernorm.weight": f"gain_x{name}"
-       for own, name in (("dt", "R"), ("b", "B"), ("c", "C"))},
-}  # fmt: skip
+    **_linear({"x": "x_proj", "dt": "dt_proj"}),
+    **{f"{own}_layernorm.weight": f"gain_x_{own}" for own in ("dt", "b", "c")},
+}
 """The names of a state space of the first Mamba."""
 _in_turn = _is_nth("expert_layer_period", 2, "expert_layer_offset", 1)
 
@@ -1130,23 +1117,15 @@ _JAMBA = _like_llama(
     own={
         **_normed({"2": "pre_ff_layernorm"}),
         "feed_forward.router.weight": "W_router",
-        **{f"experts.*.{name}_proj.weight": f"W_{number}"
-           for name, number in (("gate", 1), ("up", 3), ("down", 2))},
         **_OF_SELECTIVE,
         **_EXPERTS,
     },
     ends={"gamma_out": "final_layernorm.weight"},
-    asks={"hidden_act": ("silu",)},
     usual={},
 )  # fmt: skip
 
 
-def _of_mixers(names: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of a layer whose only part is called its mixer, by those of others."""
-    within = {name.replace("mamba.", "mixer."): field for name, field in names.items()}
-    return {**within, "norm.weight": "gamma_1"}
-
-
+_OF_NORMS = {"mixer.norm.weight": "gain_space", "norm.weight": "gamma_1"}
 _MAMBA = _like_llama(
     "Mamba",
     "mamba",
@@ -1158,8 +1137,7 @@ _MAMBA = _like_llama(
     feeds=False,
     tokens="embeddings.weight embedding.weight",
     ends={"gamma_out": "norm_f.weight"},
-    own=_of_mixers(_OF_SELECTIVE),
-    asks={"hidden_act": ("silu",)},
+    own={**_OF_SELECTIVE, **_OF_NORMS},
     usual={},
 )
 
@@ -1179,11 +1157,6 @@ def _olmo_hybrid(config: Config, layer: int, fields: dict[str, Any]) -> dict[str
         return _joined(fields)
     gains = {"gamma_1": fields["gamma_2"], "gamma_2": fields["gamma_4"]}
     return {name: each for name, each in fields.items() if name != "gamma_4"} | gains
-
-
-def _has_base(config: Config, layer: int) -> bool:
-    """Return whether a config has a base of rope; otherwise its layers have no positions."""
-    return config.get("rope_parameters.rope_theta", None) is not None
 
 
 _DELTA_IN = {
@@ -1209,7 +1182,7 @@ _KIMI = _like(
     _DEEPSEEK_V3,
     "Kimi Linear",
     "kimi_linear",
-    **_mixed(_KIMI_ATTENDS, mixers.delta(gate="sigmoid")),
+    **_mixed(_KIMI_ATTENDS, mixers.delta(gate="sigmoid"), moe_layer_freq=(1,)),
     biases=where(_KIMI_ATTENDS, _biased("", attention_bias="O"), ""),
     top_k=a_count("num_experts_per_tok", "num_experts_per_token"),
     router_norm=if_so("moe_renormalize", True, False, default=True),
@@ -1220,19 +1193,12 @@ _KIMI = _like(
     own={
         **_linear({"Z_a": "g_a_proj", "Z_b": "g_b_proj", "dt_a": "f_a_proj", "dt_b": "f_b_proj"}),
         **{name: field for name, field in _DELTA_IN.items() if "conv" in name},
-        "self_attn.conv1d.weight": "W_conv",
         "self_attn.b_proj.weight": "W_beta",
-        "A_log": "A_log",
-        "dt_bias": "b_dt",
         "o_norm.weight": "gain_H",
+        **_OF_MIXERS,
         **_LATENT,
         **_MIXTRAL,
-        **{
-            f"block_sparse_moe.shared_experts.{name}_proj.weight": f"W_s{number}"
-            for name, number in (("gate", 1), ("up", 3), ("down", 2))
-        },
     },
-    asks={"hidden_act": ("silu",), "moe_layer_freq": (1,)},
     usual={},
 )
 _OLMO_HYBRID = _like(
@@ -1241,19 +1207,17 @@ _OLMO_HYBRID = _like(
     "olmo_hybrid",
     **_mixed(_ATTENDS, mixers.delta(1e-5)),
     norm=where(_ATTENDS, "output", "pre"),
-    positions=where(_has_base, "rope", "none"),
+    positions=if_given("rope_parameters.rope_theta", "rope", "none"),
     rearranged=_olmo_hybrid,
     own={
         "attention_layer_norm.weight": "gamma_1",
         "feedforward_layer_norm.weight": "gamma_2",
         **{f"linear_attn.{name}": field for name, field in _DELTA_IN.items()},
         **_linear({"Z": "linear_attn.g_proj", "beta": "linear_attn.b_proj"}),
-        **_linear({"dt": "linear_attn.a_proj", "conv": "linear_attn.conv1d"}),
-        "linear_attn.A_log": "A_log",
-        "linear_attn.dt_bias": "b_dt",
+        "linear_attn.a_proj.weight": "W_dt",
         "linear_attn.o_norm.weight": "gain_H",
+        **_OF_MIXERS,
     },
-    asks={"hidden_act": ("silu",)},
     usual={},
 )
 
@@ -1301,7 +1265,9 @@ _FALCON_H1 = _like_llama(
 _NEMOTRON_H = _like_llama(
     "Nemotron-H",
     "nemotron_h",
-    **_of_spaces(_ATTENDS, ""),
+    **_of_spaces(
+        _ATTENDS, "", moe_latent_size=(None,), mamba_hidden_act=("silu",), sliding_window=(None,)
+    ),
     **_ROUTED_BY_GROUPS,
     is_gated=False,
     feeds=lambda config, layer: _kind(config, layer) == "feed-forward",
@@ -1313,14 +1279,13 @@ _NEMOTRON_H = _like_llama(
     tokens="embeddings.weight",
     ends={"gamma_out": "norm_f.weight"},
     own={
-        **_of_mixers(_OF_SPACES),
+        **_OF_SPACES,
+        **_OF_NORMS,
+        **_CHOSEN,
         "shared_experts.up_proj.weight": "W_s1",
-        "shared_experts.down_proj.weight": "W_s2",
         "experts.up_proj": "W_1",
         **_linear({"1": "up_proj"}),
-        **_CHOSEN,
     },
-    asks={"moe_latent_size": (None,), "mamba_hidden_act": ("silu",), "sliding_window": (None,)},
     usual={},
 )
 _OF_AUDIO = Head(
@@ -2359,7 +2324,7 @@ FAMILIES = (
         outputs={"ForCausalLM": _OF_WORDS},
         own={
             "feed_forward.router.weight": "W_router",
-            **{name.replace("mlp.", "", 1): field for name, field in _EXPERTS.items()},
+            **_EXPERTS,
         },
         own_gains="none",
         usual={"n_shared_experts": 1},
@@ -2385,7 +2350,7 @@ FAMILIES = (
         "Mamba-2",
         "mamba2",
         **_mixed(_never, mixers.SPACE),
-        own=_of_mixers(_OF_SPACES),
+        own={**_OF_SPACES, **_OF_NORMS},
     ),
     _FALCON_H1,
     _OLMO_HYBRID,
@@ -2397,11 +2362,14 @@ FAMILIES = (
         "Granite hybrid",
         "granitemoehybrid",
         **_of_spaces(_ATTENDS, _biased("", attention_bias="QKVO")),
-        positions=where(_is_turned, "rope", "none"),
+        positions=where(
+            lambda config, layer: config.get("position_embedding_type", None) == "rope",
+            "rope",
+            "none",
+        ),
         rearranged=_shared_alone,
         routes=lambda config, layer: config.whole("num_local_experts", 8) > 0,
         own={**_GRANITE_MOE.own, **_OF_SPACES},
-        asks={"hidden_act": ("silu",)},
     ),
     _like(_GRANITE, "Granite with windows", "granite_swa", **_OF_BASES, own=_SINKS),
     _like(

@@ -350,7 +350,7 @@ def selective(eps: str = "", *, has_gains: bool = False) -> Mixer:
         inner, state, taps, rank = _of_selective(config)
         bias, conv_bias = _biases(config)
         convolution = convolved("U[,0 + c]", taps, "b_conv" * conv_bias)
-        starts = {"R": (0, rank), "B": (rank, state), "C": (rank + state, state)}
+        starts = {"dt": (0, rank), "B": (rank, state), "C": (rank + state, state)}
         read = {name: f"U_x[i,{start} + {{0}}]".format for name, (start, _) in starts.items()}
         lines = [
             f"{projected('U', 'W_in', 'b_in' * bias)}  # inputs and gates",
@@ -361,14 +361,14 @@ def selective(eps: str = "", *, has_gains: bool = False) -> Mixer:
         for name, (_, width) in starts.items() if eps else ():
             plain, squares = read[name]("c"), f"{read[name]('e')} ** 2"
             norm = f"sqrt(sum({squares} for e in {width}) / {width} + {config.number(eps)!r})"
-            own = f"gain_x{name}[c] * " * has_gains
+            own = f"gain_x_{name.lower()}[c] * " * has_gains
             lines.append(f"{name}_norm[i,c in {width}] = {own}{plain} / {norm}  # normalized")
             read[name] = f"{name}_norm[i,{{0}}]".format
         decay = "exp(-exp(A_log[e,s]) * delta[i,e])"
         out = f"sum({read['C']('s')} * state[i,e,s] for s in {state})"
         return [
             *lines,
-            f"t[i,e] = sum({read['R']('c')} * W_dt[e,c] for c in {rank}) + b_dt[e]"
+            f"t[i,e] = sum({read['dt']('c')} * W_dt[e,c] for c in {rank}) + b_dt[e]"
             "  # step sizes before their softplus",
             f"delta[i,e] = {_SOFTPLUS.format('t[i,e]')}  # step sizes",
             f"state[i,e,s] = {decay} * (state[i-1,e,s] if i > 0 else 0) + "
@@ -381,7 +381,7 @@ def selective(eps: str = "", *, has_gains: bool = False) -> Mixer:
         inner, state, taps, rank = _of_selective(config)
         d, (bias, conv_bias) = config.count("hidden_size"), _biases(config)
         vectors = {"A_log": inner * state, "b_dt": inner, "skip": inner}
-        vectors |= {"gain_xR": rank, "gain_xB": state, "gain_xC": state} if has_gains else {}
+        vectors |= {"gain_x_dt": rank, "gain_x_b": state, "gain_x_c": state} if has_gains else {}
         vectors |= {"b_in": 2 * inner * bias, "b_conv": inner * conv_bias, "b_O": d * bias}
         ins, x, dt = ("in", d, 2 * inner), ("x", inner, rank + 2 * state), ("dt", rank, inner)
         wide = (ins, x, dt, ("O", inner, d))
