@@ -293,9 +293,10 @@ class _Counting:
             return
         is_gated = family.of("is_gated", self.config)
         if not kind.is_routed:
-            keys = _SHARED if family.of("routes", self.config, layer) is False else ()
-            inner = self._size(*keys, default=0) if "W_s13" in family.own.values() and keys else 0
-            self._feed_forward("", inner or self._inner(family), biases, is_gated=is_gated)
+            routes = family.of("routes", self.config, layer)
+            is_shared = routes is False and "W_s13" in family.own.values()  # the only part
+            inner = self._size(*_SHARED) if is_shared else self._inner(family)
+            self._feed_forward("", inner, biases, is_gated=is_gated)
             return
         self._experts(family, biases, is_gated=is_gated)
 
@@ -444,7 +445,7 @@ class _Counting:
         """Return the width of the feed-forward part; DINOv2 has a ratio."""
         if self.config.is_so("block_auto_adjust_ff_dim", False):  # LFM2
             factor = self.config.number("block_ffn_dim_multiplier", None) or 1
-            inner = int(factor * int(2 * self._size("intermediate_size") / 3))
+            inner = int(factor * int(2 * self._size("block_ff_dim", "intermediate_size") / 3))
             multiple = self._size("block_multiple_of")
             return -(-inner // multiple) * multiple
         if not self.config.says("mlp_ratio"):

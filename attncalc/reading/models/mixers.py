@@ -237,7 +237,7 @@ def space_of(config: Config) -> Space:
     inner = config.count_or_none("mamba_d_ssm") or 0
     inner = inner or config.count("mamba_expand", 2) * config.count("hidden_size")
     width = inner // heads if config.get(of_head, "auto") == "auto" else config.count(of_head)
-    eps = float(config.number(_key(config, "rms_norm_eps", "layer_norm_epsilon")))
+    eps = float(config.number(_key(config, "layer_norm_epsilon", "rms_norm_eps")))
     bias, conv_bias = _biases(config)
     norm = "before" if config.is_so("mamba_norm_before_gate", False) else "gated"
     norm = norm if config.is_so("mamba_rms_norm", True) else ""
