@@ -53,8 +53,8 @@ def test_lines_below_a_word_for_an_attention_are_of_its_map(heading: str) -> Non
     assert lines_of(marking) == on("cross.A", "correct", "wrong")
     said = verdict(marking)
     assert (
-        "On the map of cross.A, the lines of output chat are wrong: the solid line should go to cat, "
-        "the dashed line to the."
+        "On the map of cross.A, the lines of output chat are wrong: "
+        "the solid line should go to cat, the dashed line to the."
     ) in said
     assert not any("nothing says which attention" in each for each in said)
 

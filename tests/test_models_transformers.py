@@ -1668,7 +1668,7 @@ UNKNOWN: dict[str, dict[str, Any]] = {
     "BigBirdPegasus": BART,
     "Swin": {"image_size": 8, "patch_size": 2, "embed_dim": 8, "depths": [1, 2]}
     | {"num_heads": [2, 2], "window_size": 2},
-    "Mamba": {"vocab_size": 50, "hidden_size": 16, "num_hidden_layers": 2, "state_size": 4},
+    "Rwkv": {"vocab_size": 50, "hidden_size": 16, "num_hidden_layers": 2},
 }
 
 
@@ -1695,7 +1695,7 @@ def test_a_message_about_an_unknown_model_has_every_kind_of_tensor(
     near = {"Nystromformer": "BERT", "BigBirdPegasus": "BART"}
     if name in near:
         assert said.partition("nearly fit:\n")[2].startswith(f"  {near[name]}")
-    elif name in ("Funnel", "Mamba"):
+    elif name in ("Funnel", "Rwkv"):
         assert any(f"lists them): {each}" in said for each in ("it halves the", "it has no att"))
         assert "No family here has names like these" in said
 

@@ -709,3 +709,47 @@ def test_an_equation_without_a_value_names_the_reason_and_the_place(
 def test_what_a_condition_excludes_needs_no_value(right: str, shown: str) -> None:
     solution = solve(Problem(X=X, **W, equations=[f"S[i,j] = {right}"]))
     assert solution.shown("S")[2][2] == shown
+
+
+def test_an_equation_mixes_the_tokens_of_a_layer_without_an_attention() -> None:
+    """Between its normalization and its residual sum; the feed-forward part follows."""
+    rng = np.random.default_rng(0)
+    X, W_1, W_2 = (rng.normal(size=shape) for shape in ((5, 4), (4, 6), (6, 4)))
+    taps = rng.normal(size=(4, 3))
+    line = "O[i,c] = sum(taps[c,k] * N_1[i+k-2,c] for k in 3 if i + k >= 2)"
+    given = {"X": X, "W_1": W_1, "W_2": W_2, "more": {"taps": taps}, "equations": [line]}
+    solution = solve(Problem(**given, block="decoder", norm="pre"))
+    N = np.vstack([np.zeros((2, 4)), solution["N_1"]])
+    mixed = sum(taps[:, k] * N[k : k + 5] for k in range(3))
+    assert np.abs(solution["R_1"] - X - mixed).max() < 1e-12
+    assert solution.problem.attentions == ()
+    assert solution.plan[-1].name == "Y"
+
+
+def test_weights_of_a_layer_may_solve_a_recurrence_over_all_earlier_rows() -> None:
+    """T is the inverse of a triangular matrix; A, which reads it, is the map, and has gradients."""
+    lines = [
+        "V[h in 2,j,c in 2] = X[j,2 * h + c]",
+        "M[h in 2,i in n,j in n] = sum(V[h,i,c] * V[h,j,c] for c in 2) if j < i else 0",
+        "T[h,i,j] = (1 if i == j else 0) - sum(M[h,i,i-l] * T[h,i-l,j] for l in n if 1 <= l <= i)",
+        "A[h,i,j] = T[h,i,j] * 2",
+        "H[h,i,c] = sum(A[h,i,j] * V[h,j,c] for j in n)",
+        "O[i,c in 4] = H[c // 2,i,c % 2]",
+    ]
+    given = {"block": "encoder", "heads": 2, "equations": lines, "norm": "none"}
+    X = np.random.default_rng(0).normal(size=(5, 4)) / 2
+    solution = solve(Problem(X=X, **given, backward=True))
+    V = X.reshape(5, 2, 2).swapaxes(0, 1)
+    M = np.tril(V @ V.swapaxes(1, 2), -1)
+    A = 2 * np.linalg.inv(np.eye(5) + M)
+    assert np.abs(solution["A"] - A).max() < 1e-12
+    (attention,) = solution.problem.attentions
+    assert (attention.n_heads, attention.n, attention.m) == (2, 5, 5)
+
+    def loss(X: Any) -> Any:
+        return solve(Problem(X=X, **given))["Y"].sum()
+
+    step = np.zeros((5, 4))
+    step[1, 2] = 1e-6
+    slope = (loss(X + step) - loss(X - step)) / 2e-6
+    assert solution["dX"][1, 2] == pytest.approx(slope, rel=1e-6)

@@ -19,12 +19,23 @@ from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import LAST, own_name
+from attncalc.problem.layers import STEP_TITLES
 from attncalc.problem.problem import Problem
 from attncalc.problem.replacing import replacing
 from attncalc.solving.choosing import by_name, chosen_entries
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solved
-from attncalc.studies.layers import MOST_PROBABLE, Comparison, Effect, Pair, Tail, Walk, chosen
+from attncalc.studies.layers import (
+    MOST_PROBABLE,
+    Comparison,
+    Effect,
+    Pair,
+    Tail,
+    Walk,
+    chosen,
+    named,
+    unknown_step,
+)
 from attncalc.studies.layers import lens as logit_lens
 from attncalc.studies.layers import rollout as attention_rollout
 from attncalc.writing.studies.forms import figure_of, forms_of
@@ -33,6 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from attncalc.api.why import Whys
+    from attncalc.problem.step import Plan
     from attncalc.writing.document import Document
 
 Told = Callable[[int], None] | None
@@ -121,7 +133,7 @@ class Layers(Displayed):
 
     def __iter__(self) -> Iterator[Solution]:
         """Yield the solution of each layer, with the kept steps."""
-        return (solution for _, solution in self._run(self._chosen))
+        return (solution for _, solution in self._with_chosen())
 
     @property
     def walk(self) -> Walk:
@@ -131,8 +143,7 @@ class Layers(Displayed):
         title = f"{title} ({opened.model.folder.name})"
         words = tuple(opened.named(opened.asks)) if opened.asks else ()
         ids, only = tuple(opened.asks), None if self._only is None else tuple(self._only)
-        run = partial(self._run, self._chosen)
-        return Walk(title, opened.remarks, ids, words, only, run, opened.fingerprint)
+        return Walk(title, opened.remarks, ids, words, only, self._with_chosen, opened.fingerprint)
 
     def lens(self, at: int | None = None) -> Study:
         """Return the logit lens: what the head predicts after each layer.
@@ -290,9 +301,27 @@ class Layers(Displayed):
     def _solved(problem: Problem, keep: Iterable[str] | None) -> Solution:
         return solved(Solution, problem, keep, None, proves=False)
 
-    def _chosen(self, problem: Problem) -> list[str] | None:
-        """Return the names of the chosen steps of a layer; None for all."""
-        return None if self._only is None else [each.name for each in chosen(problem, self._only)]
+    def _with_chosen(self) -> Iterator[tuple[int, Solution]]:
+        """Yield the number and the solution of each layer, with the chosen steps.
+
+        Raises InputError if no layer has one of them: at the first layer, if none could have it.
+        """
+        unfound = {*(self._only or ())}
+        steps: Plan = ()
+
+        def keep(problem: Problem) -> list[str] | None:
+            nonlocal unfound, steps
+            steps = plan(problem)
+            unfound = {each for each in unfound if named(steps, each) is None}
+            others = {*STEP_TITLES, *STEP_TITLES.values(), *self._opened.model.stated}
+            others = {each.lower() for each in others}
+            if strange := [each for each in unfound if each.lower() not in others]:
+                raise unknown_step(min(strange), steps)
+            return None if self._only is None else [e.name for e in chosen(problem, self._only)]
+
+        yield from self._run(keep)
+        if unfound:
+            raise unknown_step(min(unfound), steps, "the last layer")
 
     def _place(self, at: int | None) -> int:
         count = len(self._opened.asks)

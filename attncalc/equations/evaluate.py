@@ -254,6 +254,17 @@ def evaluated(equation: Equation, frame: Frame) -> Matrix:
     return program(equation).run(frame, tuple(int(frame.numbers[i]) for i in equation.at))
 
 
+def is_of_products(equation: Equation) -> bool:
+    """Return whether each sum of an equation is computed as a product of matrices."""
+    sums = [x for x in equation.nodes if isinstance(x, Aggregate | Row)]
+    compiler = Compiler(equation.indices)
+    return (
+        equation.recurs is None
+        and bool(sums)
+        and all(isinstance(x, Aggregate) and compiler.is_product(x, equation.at) for x in sums)
+    )
+
+
 def _computed(equation: Equation) -> list[tuple[Equation, Axes]]:
     """Return the equations to compute, and the axes of each: for a recurrence, of a row."""
     if equation.recurs is None:
@@ -563,6 +574,11 @@ class Compiler:
             return _in_slices(reduced, frame, x.index, count, max(1, count * LARGEST_SUM // terms))
 
         return made
+
+    def is_product(self, x: Aggregate, axes: Axes) -> bool:
+        """Return whether a sum is computed as a product of matrices."""
+        is_sum = x.kind == "sum" and x.where is None
+        return is_sum and self._contraction(x, axes) is not None
 
     def _contraction(self, x: Aggregate, axes: Axes) -> Compiled | None:
         """Return a sum of products of two parts as a matrix product, or None."""

@@ -264,6 +264,8 @@ class Operation:
             for number in range(1, count + 1)
         ]
         places = {name: place for place, name in enumerate((*inputs, *names))} | _results(own)
+        # sizes are sides of the first
+        places |= {n.removesuffix("_1"): places[n] for n in names if n.endswith("_1")}
         text = equation_source(made)
         return Way(
             Stated(Statement(text, found.given, found.settings)),

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from math import prod
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from attncalc.base.decimals import untrapped
 from attncalc.base.errors import ShapeError
 from attncalc.base.types import Matrix
 from attncalc.equations import measure
-from attncalc.equations.evaluate import Compiler, Frame
+from attncalc.equations.evaluate import Compiler, Frame, is_of_products
 from attncalc.equations.expressions import Expression
 from attncalc.equations.extents import Setting, Shape, extents
 from attncalc.equations.library import inputs_of
@@ -74,6 +74,8 @@ NUMBERS = ("inf", "pi")
 MOST_CHARACTERS = 4_000
 MOST_OPERATIONS = 5_000_000_000
 """Multiply-and-adds that one equation may take."""
+MOST_OF_PRODUCTS = 200_000_000_000
+"""The same where all its sums are products of matrices, which numpy computes much faster."""
 MOST_ENTRIES = 16_000_000
 """Entries of a result."""
 LARGEST_POWER = 1_000
@@ -185,6 +187,20 @@ def read_line(text: str) -> Line:
                         size,
                     )
     return own
+
+
+@cache
+def parsed(texts: Sequence[str]) -> tuple[Line, ...]:
+    """Return the parsed equations."""
+    found: dict[str, Line] = {}
+    for text in texts:
+        if is_of_scores(text):
+            continue  # its effect is known when the steps are
+        line = read_line(text)
+        if line.name in found:
+            raise line.fault(f"{line.name} is stated twice")
+        found[line.name] = line
+    return tuple(found.values())
 
 
 def _refuse_conditions(own: Line, right: ast.expr) -> None:
@@ -709,10 +725,11 @@ class _Checked:
         """Refuse an equation that takes too long."""
         entries = prod(measure.shape(self.own, self.known.shapes, self.settings))
         operations = sum(measure.cost(self.own, self.known.shapes, self.settings))
-        if operations > MOST_OPERATIONS or entries > MOST_ENTRIES:
+        most = MOST_OF_PRODUCTS if is_of_products(self.own) else MOST_OPERATIONS
+        if operations > most or entries > MOST_ENTRIES:
             raise self.line.fault(
                 f"this takes {operations:,} operations for {entries:,} entries; at most "
-                f"{MOST_OPERATIONS:,} and {MOST_ENTRIES:,} are computed"
+                f"{most:,} and {MOST_ENTRIES:,} are computed"
             )
 
     def refuse_divisors(self) -> None:

@@ -34,6 +34,7 @@ from attncalc.problem.fields import (
     VIT,
     role_of,
 )
+from attncalc.problem.mixing import MIXING
 from attncalc.problem.normalisation import NORMALISATION
 from attncalc.problem.scope import Inner, Outer, changed
 
@@ -226,9 +227,9 @@ def _read_by(placed: Placed) -> Iterator[str]:
     yield from placed.part.settings(placed)
     if placed.fields.block == ALONE or placed.number in ("E", "out"):
         return
-    if placed.part in (ATTENTION, FEED_FORWARD):
+    if placed.part in (ATTENTION, MIXING, FEED_FORWARD):
         yield from ("residual", "parallel")
-    if placed.part in (ATTENTION, FEED_FORWARD, NORMALISATION):
+    if placed.part in (ATTENTION, MIXING, FEED_FORWARD, NORMALISATION):
         yield "norm"
 
 

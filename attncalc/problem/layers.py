@@ -18,6 +18,8 @@ from attncalc.problem.head import HEAD
 from attncalc.problem.head import is_there as has_head
 from attncalc.problem.image import PATCHES
 from attncalc.problem.latent import JOINED, LATENT, latent
+from attncalc.problem.mixing import MIXING
+from attncalc.problem.mixing import is_there as mixes
 from attncalc.problem.normalisation import NORMALISATION, RESIDUAL
 from attncalc.problem.scope import Scope
 
@@ -141,11 +143,13 @@ class _Layer:
             )
 
     def _insides(self, inner: Mapping[str, Scope]) -> Iterator[tuple[Part, str, Scope]]:
-        """Yield the attentions and the feed-forward part, where they are, and their fields."""
+        """Yield what mixes tokens and the feed-forward part, where they are, and their fields."""
         if (own := inner.get(f"{self.prefix}self.")) is not None:
             yield ATTENTION, "self.", own
         if attends(self.fields):
             yield ATTENTION, "", self.fields
+        elif mixes(self.fields, self.prefix):
+            yield MIXING, "", self.fields
         if (own := inner.get(f"{self.prefix}cross.")) is not None:
             yield ATTENTION, "cross.", own
         if self.fields.those_given(*OF_FORWARD):
@@ -201,7 +205,7 @@ class _Layer:
 
     def _keep_inside(self, part: Part, side: str, own: Scope) -> None:
         """Add an attention or a feed-forward part that reads the current tokens."""
-        gives = f"{side}O" if part is ATTENTION else "F_2"
+        gives = "F_2" if part is FEED_FORWARD else f"{side}O"
         memory = (MEMORY,) if side == "cross." else ()
         placed = Placed(part, own, self.prefix + side, "", (self.tokens, *memory))
         *before, last = latent(placed, own, self.tokens) if part is ATTENTION else [placed]

@@ -6,7 +6,6 @@ define them for the attention.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 
 from attncalc.base.errors import InputError
 from attncalc.equations.library import equation, inputs_of
@@ -28,7 +27,7 @@ from attncalc.equations.own import (
     is_of_scores,
     line_of_scores,
     local,
-    read_line,
+    parsed,
     resolved,
 )
 from attncalc.equations.tree import (
@@ -51,20 +50,6 @@ from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.layers import STEP_TITLES
 from attncalc.problem.scope import Outer
 from attncalc.problem.step import Axis, Plan, Role, Step, shapes_of
-
-
-@cache
-def parsed(texts: Sequence[str]) -> tuple[Line, ...]:
-    """Return the parsed equations."""
-    found: dict[str, Line] = {}
-    for text in texts:
-        if is_of_scores(text):
-            continue  # its effect is known when the steps are
-        line = read_line(text)
-        if line.name in found:
-            raise line.fault(f"{line.name} is stated twice")
-        found[line.name] = line
-    return tuple(found.values())
 
 
 def read_by(texts: Sequence[str]) -> set[str]:

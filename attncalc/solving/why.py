@@ -456,10 +456,16 @@ class _Backward:
         heads = self.held.get(f"{step.name.removesuffix('O')}H")
         count = 1 if heads is None or heads.ndim < 3 else len(heads)
         found = dict(_backward(step, self.held, slope))
+        sums = [float((back * self.held[each]).sum()) for each, back in found.items()]
+        if concat not in found or abs(sum(sums) - whole) > self.near * sum(map(abs, sums)):
+            yield Part(name, whole)  # an equation that is not linear in its inputs
+            return
         values = (found[concat] * self.held[concat]).sum(axis=0).reshape(count, -1).sum(axis=1)
+        joined, of_heads = self.steps.get(concat), f"{step.name.removesuffix('O')}H"
+        is_plain = concat == of_heads or (joined is not None and joined.inputs == (of_heads,))
         for head, value in enumerate(values, start=1):
             text = f"{name}, head {head}" if count > 1 else name
-            yield Part(text, float(value), (text,))
+            yield Part(text, float(value), (text,) if is_plain else ())
         for bias, each in found.items():
             if bias != concat:
                 yield Part(f"{where}{bias}", float((each * self.held[bias]).sum()))

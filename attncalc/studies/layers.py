@@ -15,7 +15,7 @@ from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import Plan, run
+from attncalc.problem.step import Plan, Step, run
 from attncalc.solving.choosing import by_name
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution
@@ -57,19 +57,26 @@ class Walk:
 
 
 def chosen(problem: Problem, names: Iterable[str] | None) -> Plan:
-    """Return the steps of these names, in the order of the plan; all for None."""
+    """Return the steps of these names, in the order of the plan; all for None.
+
+    A layer may lack some: others of the model may have them.
+    """
     steps = plan(problem)
     if names is None:
         return steps
-    known = by_name(steps)
-    found = set()
-    for name in names:
-        step = known.get(name.lower(), known.get(name))
-        if step is None:
-            listed = ", ".join(each.name for each in steps)
-            raise InputError(f"no step {quoted(name)}: a layer has {listed}")
-        found.add(step.name)
+    found = {step.name for name in names if (step := named(steps, name))}
     return tuple(step for step in steps if step.name in found)
+
+
+def named(steps: Plan, name: str) -> Step | None:
+    """Return the step of a name; None if there is none."""
+    known = by_name(steps)
+    return known.get(name.lower(), known.get(name))
+
+
+def unknown_step(name: str, steps: Plan, which: str = "a layer") -> InputError:
+    """Return the error about a step that no layer has, with the steps of one."""
+    return InputError(f"no step {quoted(name)}: {which} has {', '.join(e.name for e in steps)}")
 
 
 class Tail(NamedTuple):
@@ -181,9 +188,14 @@ def rollout(walk: Walk) -> Rollout:
     rolled: Matrix | None = None
     for number, solution in walk.run():
         step = solution.weights
-        if step is None or own_name(step.name) != "A":
-            raise InputError("attention rollout needs the weights A of every layer")
-        weights = solution.floats[step.name].astype(np.float64)
+        weights = np.array([-1.0])
+        if step is not None and own_name(step.name) == "A":
+            weights = solution.floats[step.name].astype(np.float64)
+        if step is None or (weights < 0).any():
+            raise InputError(
+                f"attention rollout needs the weights A of every layer, from 0: those of layer "
+                f"{number} are {'below 0' if step else 'missing'}"
+            )
         mean = weights.mean(axis=0) if weights.ndim == 3 else weights
         mixed = mean + np.eye(len(mean))
         mixed /= mixed.sum(axis=1, keepdims=True)

@@ -1,6 +1,5 @@
 """Counts of a model from its config alone: the matrices of its family, and what a pass takes."""
 
-from collections import Counter
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
@@ -19,6 +18,7 @@ from attncalc.reading.models.family import (
     check_config,
 )
 from attncalc.reading.models.folder import Config
+from attncalc.reading.models.mixers import Sizes
 from attncalc.studies.counting import MOST, Count, Load, visible
 
 USUAL_TOKENS = 1024
@@ -35,7 +35,8 @@ _NORMS = {"around": 4, "pre-second": 1}
 """The number of normalizations of a layer by its place; 2 for others, 3 with cross-attention."""
 _OF_ONE_HEAD = ("gain_Q", "gain_K", "lambda_q1", "lambda_q2", "lambda_k1", "lambda_k2")
 """What equations read that is as wide as a head."""
-_SHARED = ("shared_expert_intermediate_size", "shared_intermediate_size")
+_SHARED = ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
+           "shared_intermediate_size")  # fmt: skip
 """The width of a shared expert."""
 _INNER = ("intermediate_size_mlp", "intermediate_size", "d_ff", "n_inner", "d_inner", "ffn_dim",
           "ffn_hidden_size", "hidden_dim")  # fmt: skip
@@ -78,6 +79,9 @@ class _Kind(NamedTuple):
     norm: str
     heads: tuple[int, int, int]
     makes: str
+    attends: bool
+    feeds: bool
+    mixing: Sizes | None
 
 
 class _Counting:
@@ -173,7 +177,7 @@ class _Counting:
         """Add an encoder or a decoder: its embedding, its layers and its last normalization."""
         side = str(family.settings["block"])
         own, dot = (f"{side} ", f"{side}.") if self.family.decoder else ("", "")
-        heads = int(family.setting("heads", self.config))
+        heads = family.setting("heads", self.config)
         self.part, self.layers = f"{own}embedding", 0
         self._tables(family, dot)
         self._convolve(family)
@@ -186,10 +190,12 @@ class _Counting:
             self._project("in", self.e, self.d, bias=not self.is_narrow)
         far = distances(self.config) if "E_rel" in family.shared else None
         self._of_all_layers(family, heads, far, dot)
-        for kind, count in self._kinds(family).items():
-            kinds = f"window {kind.window}" if kind.window else "", "experts" * kind.is_routed
-            self.part, self.layers = ", ".join(filter(None, (f"{own}layers", *kinds))), count
-            self._layer(family, kind)
+        for kind, layers in self._kinds(family).items():
+            kinds = [f"window {kind.window}" if kind.window else "", "experts" * kind.is_routed]
+            kinds.append("without attention" * (not kind.attends))
+            self.part = ", ".join(filter(None, (f"{own}layers", *kinds)))
+            self.layers = len(layers)
+            self._layer(family, kind, layers[0])
             if far:
                 self._distances(far, heads)
         self.part, self.layers = f"{own}end", 0
@@ -260,8 +266,8 @@ class _Counting:
         is_there = "more_tokens" in family.begins
         return int(self.config.whole("num_register_tokens", 1)) if is_there else 0
 
-    def _kinds(self, family: Family) -> dict["_Kind", int]:
-        """Return how many layers there are of each kind."""
+    def _kinds(self, family: Family) -> dict["_Kind", list[int]]:
+        """Return the layers of each kind."""
         count = family.of("count", self.config)
         if count > MOST_LAYERS:
             raise InputError(f"{self.config.place}: {count:,} layers: at most {MOST_LAYERS:,}")
@@ -270,17 +276,30 @@ class _Counting:
             reach = family.setting("reach", self.config, layer)
             window = 2 * reach + 1 if reach else family.setting("window", self.config, layer)
             norm = family.setting("norm", self.config, layer) or "pre"
-            heads = int(family.setting("heads", self.config, layer))
-            kv = family.of("key_heads", self.config, layer) or heads
-            is_latent = self.config.says("kv_lora_rank")
-            width = 0 if is_latent else self._width(heads, layer, window)
-            makes = "QKV" if family.of("sharing", self.config, layer) is None else "Q"
-            is_one = window is None and self.config.is_so("attention_k_eq_v", False)
-            makes = makes.replace("V", "") if is_one else makes
-            routed = self._is_routed(family, layer)
-            return _Kind(window, routed, norm, (heads, int(kv), width), makes)
+            attends, feeds, mixing, routes = (
+                family.of(name, self.config, layer)
+                for name in ("attends", "feeds", "mixing", "routes")
+            )
+            is_routed = feeds and (self._is_routed(family, layer) if routes is None else routes)
+            heads, makes = self._heads_of(family, layer, window) if attends else ((0, 0, 0), "")
+            window = window if attends else None
+            return _Kind(window, is_routed, norm, heads, makes, attends, feeds, mixing)
 
-        return Counter(map(kind_of, range(count)))
+        found: dict[_Kind, list[int]] = {}
+        for layer in range(count):
+            found.setdefault(kind_of(layer), []).append(layer)
+        return found
+
+    def _heads_of(
+        self, family: Family, layer: int, window: int | None
+    ) -> tuple[tuple[int, int, int], str]:
+        """Return the heads of queries and of keys of a layer, their width, and what it makes."""
+        heads = int(family.setting("heads", self.config, layer))
+        kv = family.of("key_heads", self.config, layer) or heads
+        width = 0 if self.config.says("kv_lora_rank") else self._width(heads, layer, window)
+        makes = "QKV" if family.of("sharing", self.config, layer) is None else "Q"
+        is_one = window is None and self.config.is_so("attention_k_eq_v", False)
+        return (heads, int(kv), width), makes.replace("V", "") if is_one else makes
 
     def _is_routed(self, family: Family, layer: int) -> bool:
         """Return whether a layer has experts: not in the first ones, and not in those listed."""
@@ -302,33 +321,62 @@ class _Counting:
             raise self.config.wrong(key, found, "a list")
         return found
 
-    def _layer(self, family: Family, kind: "_Kind") -> None:
-        biases, n, heads = family.of("biases", self.config), self.n, kind.heads[0]
+    def _layer(self, family: Family, kind: "_Kind", layer: int) -> None:
+        """Add a layer: what mixes tokens, normalizations, and the feed-forward part."""
+        biases = family.of("biases", self.config, layer)
+        if kind.attends:
+            self._attend(family, kind, layer)
+        if kind.mixing is not None:
+            self._mix(kind.mixing)
+        norms = _NORMS.get(kind.norm, 3 if family.sides else 2)
+        norms = 1 if family.setting("parallel", self.config) == "shared" else norms
+        norms -= norms == 2 and not (kind.feeds and (kind.attends or kind.mixing is not None))
+        kinds = self._gain_and_bias(family, family.settings["normalization"])
+        self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
+        if not kind.feeds:
+            return
+        is_gated = family.of("is_gated", self.config)
+        if not kind.is_routed:
+            routes = family.of("routes", self.config, layer)
+            is_shared = routes is False and "W_s13" in family.own.values()  # the only part
+            is_wide = kind.makes == "Q" and self.config.is_so("use_double_wide_mlp", False)
+            inner = self._size(*_SHARED) if is_shared else self._inner(family) * (1 + is_wide)
+            self._feed_forward("", inner, biases, is_gated=is_gated)
+            return
+        self._experts(family, biases, is_gated=is_gated)
+
+    def _attend(self, family: Family, kind: "_Kind", layer: int) -> None:
+        """Add the attention of a layer, or its two."""
+        biases, n = family.of("biases", self.config, layer), self.n
+        heads = kind.heads[0]
         is_causal = family.setting("causal", self.config)
         is_masked = is_causal or ("reach" in family.settings and kind.window)
         first = 1 if is_causal else (kind.window or 1) // 2 + 1
         hidden = n * n - visible(n, n, kind.window, first) if is_masked else 0
         if self.config.says("kv_lora_rank"):
             self._latent(heads, hidden)
-        else:
-            is_cached = family.settings["block"] == DECODER and kind.makes != "Q"
-            cached = min(n, kind.window or n) if is_cached else 0
-            self._attention("", kind.heads, biases, hidden, cached, makes=kind.makes)
-            if family.sides:
-                self._attention("cross.", kind.heads, biases, 0, n)
-            self._of_one_size(family, kind)
-            self._own(family, (heads, kind.heads[2]))
-        norms = _NORMS.get(kind.norm, 3 if family.sides else 2)
-        norms = 1 if family.setting("parallel", self.config) == "shared" else norms
-        kinds = self._gain_and_bias(family, family.settings["normalization"])
-        self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
-        is_gated = family.of("is_gated", self.config)
-        if not kind.is_routed:
-            is_wide = kind.makes == "Q" and self.config.is_so("use_double_wide_mlp", False)
-            inner = self._inner(family) * (1 + is_wide)
-            self._feed_forward("", inner, biases, is_gated=is_gated)
             return
-        self._experts(family, biases, is_gated=is_gated)
+        is_cached = family.settings["block"] == DECODER and kind.makes != "Q"
+        cached = min(n, kind.window or n) if is_cached else 0
+        self._attention("", kind.heads, biases, hidden, cached, makes=kind.makes)
+        if family.sides:
+            self._attention("cross.", kind.heads, biases, 0, n)
+        self._of_one_size(family, kind, layer)
+        self._own(family, (heads, kind.heads[2]))
+
+    def _mix(self, sizes: Sizes) -> None:
+        """Add what mixes tokens without an attention: of a recurrence, as it goes over tokens."""
+        for name, ins, outs in sizes.projections:
+            self._project(name, ins, outs)
+        for name, count in sizes.vectors:
+            self._add("parameters", name, count)
+        width, taps = sizes.convolved
+        self._add("parameters", "W_conv", width, taps)
+        self._step("U_conv", (self.n, width, taps), (self.n, width))
+        self._add("cached", "U", taps - 1, width)
+        if sizes.state:
+            self._step("state", (sizes.passes, self.n, *sizes.state), (self.n, *sizes.state[1:]))
+            self._add("cached", "state", *sizes.state)
 
     def _own(self, family: Family, heads: tuple[int, int]) -> None:
         """Add what equations and layer scales of a family read."""
@@ -347,9 +395,13 @@ class _Counting:
             self._vectors(name, width=sizes[name])
         if "gain_G" in own:
             self._vectors("gain_G", width=self._inner(family))
-        if "W_gate" in own:
+        if "W_hgate" in own and self.config.is_so("use_attention_gate", True):
+            self._project("hgate", self.d, count, step="C_gated")
+        if {"W_gate", "W_Qgate"} & {*own}:
             is_of_head = self.config.get("gating", None) in (True, "per-head")
-            self._project("gate", self.d, count * (1 if is_of_head else width), step="C_gated")
+            bias = "W_Qgate" in own and self.config.is_so("attention_bias", False)
+            outs = count * (1 if is_of_head else width)
+            self._project("gate", self.d, outs, bias=bias, step="C_gated")
         if "W_gru" in own:
             self._project("gru", width, 8, self.n * count, bias=True)
         if "W_rel" in own:
@@ -483,6 +535,11 @@ class _Counting:
         dense = self.config.count_or_none("prefix_dense_intermediate_size")
         if dense is not None:
             return dense
+        if self.config.is_so("block_auto_adjust_ff_dim", False):  # LFM2
+            factor = self.config.number("block_ffn_dim_multiplier", None) or 1
+            inner = int(factor * int(2 * self._size("block_ff_dim", "intermediate_size") / 3))
+            multiple = self._size("block_multiple_of")
+            return -(-inner // multiple) * multiple
         if not self.config.says("mlp_ratio"):
             return self._size(f"{family.settings['block']}_ffn_dim", *_INNER, default=4 * self.d)
         inner = int(self.d * self.config.number("mlp_ratio"))
@@ -512,9 +569,9 @@ class _Counting:
         if cached:
             self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)
 
-    def _of_one_size(self, family: Family, layers: "_Kind") -> None:
+    def _of_one_size(self, family: Family, layers: "_Kind", layer: int) -> None:
         """Add the gains of normalized queries and keys: one for all heads, or each without bias."""
-        kind, (*counts, width) = family.setting("qk_norm", self.config), layers.heads
+        kind, (*counts, width) = family.setting("qk_norm", self.config, layer), layers.heads
         if kind is None or family.own_gains == "none":
             return
         is_each = family.own_gains == "each"

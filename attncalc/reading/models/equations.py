@@ -84,14 +84,18 @@ def normed_after_rope(gain: str = "") -> Said:
     return says
 
 
+def _is_biased(config: Config) -> bool:
+    return config.is_so("attention_bias", False)
+
+
 def _projected(read: str, config: Config) -> str:
     """Return the outputs of an attention, from what its heads give after some change."""
-    bias = " + b_O[a]" * config.is_so("attention_bias", False)
+    bias = " + b_O[a]" * _is_biased(config)
     return f"O[i,a] = sum({read}[i,c] * W_O[c,a] for c in columns({read})){bias}"
 
 
 def gated(function: str = "sigmoid({0})", of_heads: tuple[Any, ...] = ()) -> Said:
-    """Return a reader of the outputs of AFMoE or Laguna, whose heads are gated by their inputs.
+    """Return a reader of the outputs of AFMoE, Laguna or Qwen3-Next, gated by the inputs of heads.
 
     function: that of a gate.
     of_heads: the values of the key gating for which each head has one gate, and not each column.
@@ -99,10 +103,19 @@ def gated(function: str = "sigmoid({0})", of_heads: tuple[Any, ...] = ()) -> Sai
 
     def says(config: Config, layer: int) -> list[str]:
         place = "c // d_v" if config.get("gating", None) in of_heads else "c"
-        gate = function.format(f"sum(N_1[i,a] * W_gate[{place},a] for a in d)")
+        bias = " + b_gate[c]" * (config.says("linear_num_key_heads") and _is_biased(config))
+        gate = function.format(f"sum(N_1[i,a] * W_gate[{place},a] for a in d){bias}")
         return [f"C_gated[i,c] = C[i,c] * {gate}  # heads, gated", _projected("C_gated", config)]
 
     return says
+
+
+def gated_by_head(config: Config, layer: int) -> list[str] | None:
+    """Return the outputs of LFM3, whose heads have one gate each."""
+    if not config.is_so("use_attention_gate", True):
+        return None
+    gate = "sigmoid(sum(N_1[i,a] * W_hgate[c // d_v,a] for a in d))"
+    return [f"C_gated[i,c] = C[i,c] * {gate}  # heads, gated", _projected("C_gated", config)]
 
 
 def differential(config: Config, layer: int) -> list[str]:

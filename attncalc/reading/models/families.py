@@ -10,8 +10,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from attncalc.base.errors import InputError
-from attncalc.reading.models import equations
+from attncalc.reading.models import equations, mixers
 from attncalc.reading.models.family import (
     ACTIVATIONS,
     CLASSES,
@@ -39,6 +41,7 @@ from attncalc.reading.models.family import (
     where,
 )
 from attncalc.reading.models.folder import MISSING, Config
+from attncalc.reading.models.layer import split_of_groups
 from attncalc.reading.models.names import LINEAR, OF_NORMS, OUT_IN, fields_by_end
 from attncalc.reading.models.rope import (
     USUAL_BASE,
@@ -798,19 +801,18 @@ _EXAONE_4 = _like_llama(
 )
 _SINKS = {"self_attn.sinks": "sinks"}
 _EXPERTS = {
-    "mlp.gate.weight": "W_router",
+    "gate.weight": "W_router",
     "mlp.router.gate.weight": "W_router",
     "experts.gate_up_proj": "W_13",
     "experts.down_proj": "W_2",
     **{
-        f"mlp.{own}.{name}_proj.weight": f"W_s{number}"
+        f"{own}.{name}_proj.weight": f"W_s{number}"
         for own in ("shared_expert", "shared_experts", "shared_mlp")
         for name, number in (("gate", 1), ("up", 3), ("down", 2))
     },
 }
 """The names of experts and of their router; in memory, transformers keeps experts in one array."""
 _MIXTRAL = {
-    "block_sparse_moe.gate.weight": "W_router",
     **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
     **_EXPERTS,
 }
@@ -898,6 +900,66 @@ def _minicpm_shrinks(config: Config, layer: int) -> float:
     return float(config.count("dim_model_base") / config.count("hidden_size"))
 
 
+_KINDS = {
+    **dict.fromkeys(("full_attention", "sliding_attention", "attention", "*"), "attention"),
+    **dict.fromkeys(("conv", "linear_attention", "mamba", "hybrid", "M"), "mixing"),
+    **dict.fromkeys(("moe", "mlp", "E", "-"), "feed-forward"),
+}
+_OF_KINDS = ("layers_block_type", "layer_types", "hybrid_override_pattern")
+
+
+def _words(config: Config) -> Any:
+    """Return the words or letters of the layers of a hybrid; () if its config has none."""
+    key = next((each for each in _OF_KINDS if config.get(each, None)), "")
+    found = config.get(key, ())
+    if not isinstance(found, list | tuple | str) or not {*map(str, found)} <= {*_KINDS}:
+        raise config.wrong(key, found, f"a list with one of {', '.join(_KINDS)} for each layer")
+    return found
+
+
+def _word(config: Config, layer: int) -> str:
+    """Return the word or letter of a layer; "" if its config has none."""
+    words = _words(config)
+    if words and layer >= len(words):
+        raise config.wrong(_OF_KINDS[0], list(words), f"a list with {layer + 1} or more words")
+    return str(words[layer]) if words else ""
+
+
+def _kind(config: Config, layer: int) -> str:
+    """Return the kind of a layer of a hybrid; "" if its config says none."""
+    return _KINDS.get(_word(config, layer), "")
+
+
+def _is_mixing(config: Config, layer: int) -> bool:
+    """Return whether a layer mixes tokens without an attention; all do that are of no kind."""
+    return _kind(config, layer) in ("mixing", "")
+
+
+def _never(config: Config, layer: int) -> bool:
+    return False
+
+
+def _attends(other: Said) -> Said:
+    """Return a reader of whether a layer has an attention: by its kind, or else by another."""
+
+    def says(config: Config, layer: int) -> bool:
+        kind = _kind(config, layer)
+        return kind == "attention" if kind else bool(other(config, layer))
+
+    return says
+
+
+def _is_listed(key: str, *, usual: bool = False, first: int = 0) -> Said:
+    """Return a reader of whether a layer is among those in a list, counted from a first number."""
+
+    def says(config: Config, layer: int) -> bool:
+        if (found := config.get(key, None)) is not None and not isinstance(found, list):
+            raise config.wrong(key, found, "a list of layers")
+        return usual if found is None else layer + first in found
+
+    return says
+
+
 _GRANITE_MOE = _like(
     _GRANITE,
     "Granite MoE",
@@ -914,6 +976,12 @@ _GRANITE_MOE = _like(
         **_EXPERTS,
     },
 )
+
+
+def _shared_alone(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of Granite: a shared expert alone is its feed-forward part."""
+    alone = "W_router" not in fields
+    return {n.replace("W_s", "W_") if alone else n: each for n, each in fields.items()}
 
 
 def _own_base(config: Config, layer: int) -> Fraction | None:
@@ -964,6 +1032,358 @@ _PHI = _like_llama(
     own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
     is_gated=False,
     ends=_at(_NORM, out="final_layernorm"),
+)
+
+
+def _is_nth(key: str, usual: int, offset: str = "", usual_offset: int = -1) -> Said:
+    """Return a reader of whether a layer is the last of each so many, or another one of them."""
+
+    def says(config: Config, layer: int) -> bool:
+        every = config.count(key, usual)
+        place = config.whole(offset, usual_offset) if offset else every - 1
+        return bool(layer % every == place)
+
+    return says
+
+
+def _mixed(
+    attends: Said, mixer: mixers.Mixer, own: Said | None = None, **asks: tuple[Any, ...]
+) -> dict[str, Any]:
+    """Return the fields of a family with a mixer in the layers that have no attention.
+
+    own: the equations of the others.
+    asks: requirements for a config, besides the activation.
+    """
+    heads = lambda config, layer: (mixer.sizes(config, layer).state or (1,))[0]  # noqa: E731
+    return {
+        "attends": attends,
+        "heads": where(attends, a_count("num_attention_heads"), heads),
+        "equations": where(attends, own, mixer.equations),
+        "mixing": where(attends, None, mixer.sizes),
+        "asks": {"hidden_act": ("silu",), **asks},
+    }
+
+
+_OF_MIXERS = {
+    **_linear({"in": "in_proj", "conv": "conv1d conv.conv"}),
+    "A_log": "A_log",
+    "dt_bias": "b_dt",
+}
+"""The names of what mixes tokens without an attention."""
+_LFM2_ATTENDS = _attends(_is_listed("full_attn_idxs", usual=True))
+_LFM2 = _like_llama(
+    "LFM2",
+    "lfm2",
+    biases=where(_LFM2_ATTENDS, "", _biased("", conv_bias="O")),
+    eps=a_number("norm_eps"),
+    activation="silu",
+    qk_norm="rms",
+    **_mixed(_LFM2_ATTENDS, mixers.CONVOLUTION),
+    ends={"gamma_out": "embedding_norm.weight"},
+    own={
+        **_normed({"1": "operator_norm", "2": "ffn_norm", "Q": "q_layernorm", "K": "k_layernorm"}),
+        **_linear({"1": "feed_forward.w1", "2": "feed_forward.w2", "3": "feed_forward.w3"}),
+        **_OF_MIXERS,
+    },
+)
+_ATTENDS = _attends(_never)
+
+
+def _lfm3(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of LFM3, whose outputs of parts may not be normalized."""
+    is_around = config.is_so("use_sandwich_norm", True)
+    return {"gamma_2" if n == "gamma_3" and not is_around else n: e for n, e in fields.items()}
+
+
+_LFM3 = _like(
+    _LFM2,
+    "LFM3",
+    "lfm3",
+    **_mixed(_ATTENDS, mixers.CONVOLUTION, equations.gated_by_head),
+    biases=where(_ATTENDS, _biased("", attention_bias="QKVO"), _biased("", conv_bias="O")),
+    norm=if_so("use_sandwich_norm", "around", "pre", default=True),
+    window=where(_ATTENDS, a_window),
+    rearranged=_lfm3,
+    own={
+        **_LFM2.own,
+        **_normed({"2": "post_operator_norm", "3": "ffn_norm", "4": "post_ffn_norm"}),
+        **_linear({"hgate": "self_attn.gate_proj self_attn.g_proj"}),
+    },
+)
+_LFM2_MOE = _like(
+    _LFM2,
+    "LFM2-MoE",
+    "lfm2_moe",
+    **_ROUTED,
+    router="sigmoid",
+    router_norm=if_so("norm_topk_prob", True, False, default=True),
+    router_scale=a_number("routed_scaling_factor", 1.0),
+    equations=mixers.with_routed(_LFM2_ATTENDS),
+    own={
+        "feed_forward.expert_bias": "b_choice",
+        **_MIXTRAL,
+        **_LFM2.own,
+    },
+)
+_QWEN_ATTENDS = _attends(_is_nth("full_attention_interval", 4))
+
+
+def _qwen_linear(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of Qwen3-Next, whose arrays hold several by heads."""
+    made = dict(fields)
+    for kind in "Wb":
+        if (both := made.pop(f"{kind}_Qgate", None)) is not None:
+            heads = config.count("num_attention_heads")
+            width = len(both) // heads // 2
+            parts = split_of_groups(both, heads, width, width)
+            made |= zip((f"{kind}_Q", f"{kind}_gate"), parts, strict=True)
+    if "W_QKVZ" in made:
+        keys, heads, d_k, d_v, *_ = mixers.delta_of(config)
+        wide = heads // keys * d_v
+        *qkv, made["W_Z"] = split_of_groups(made.pop("W_QKVZ"), keys, d_k, d_k, wide, wide)
+        made["W_in"] = np.concatenate(qkv)
+        shares = heads // keys, heads // keys
+        made["W_beta"], made["W_dt"] = split_of_groups(made.pop("W_beta_dt"), keys, *shares)
+    return made
+
+
+_QWEN_3_NEXT = _like_llama(
+    "Qwen3-Next",
+    "qwen3_next",
+    **_QWEN_ROUTED,
+    **_mixed(_QWEN_ATTENDS, mixers.delta(), equations.gated()),
+    qk_norm="rms",
+    gain_above=1,
+    rope_dims=a_share(0.25),
+    rearranged=_qwen_linear,
+    own={
+        **_linear({"Qgate": "self_attn.q_proj", "QKVZ": "in_proj_qkvz", "beta_dt": "in_proj_ba"}),
+        **_linear({"in": "in_proj_qkv", "Z": "in_proj_z", "beta": "in_proj_b", "dt": "in_proj_a"}),
+        "linear_attn.norm.weight": "gain_H",
+        **_OF_MIXERS,
+        "shared_expert_gate.weight": "W_sgate",
+        **_EXPERTS,
+    },
+)
+_BAMBA_ATTENDS = _attends(_is_listed("attn_layer_indices"))
+_OF_SPACES = {**_OF_MIXERS, "D": "skip", "mamba.norm.weight": "gain_space"}
+"""The names of a state space of Mamba-2."""
+
+
+def _of_spaces(attends: Said, biases: Any, **asks: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the fields of a family some of whose layers are state spaces of Mamba-2."""
+    mixed = _mixed(attends, mixers.SPACE, None, **asks)
+    of_space = _biased("", mamba_proj_bias="O", use_bias="O", mlp_bias="123")
+    own = {name: where(_is_mixing, mixed[name]) for name in ("equations", "mixing")}
+    return {**mixed, **own, "biases": where(attends, biases, of_space)}
+
+
+_BAMBA = _like_llama(
+    "Bamba",
+    "bamba",
+    **_of_spaces(_BAMBA_ATTENDS, _BIASED),
+    rope_dims=a_share(0.5),
+    own={**_normed({"2": "pre_ff_layernorm"}), **_OF_SPACES},
+    ends={"gamma_out": "final_layernorm.weight"},
+)
+
+
+_OF_SELECTIVE = {
+    **_OF_SPACES,
+    **_linear({"x": "x_proj", "dt": "dt_proj"}),
+    **{f"{own}_layernorm.weight": f"gain_x_{own}" for own in ("dt", "b", "c")},
+}
+"""The names of a state space of the first Mamba."""
+_in_turn = _is_nth("expert_layer_period", 2, "expert_layer_offset", 1)
+
+
+def _is_routed_in_jamba(config: Config, layer: int) -> bool:
+    return bool(_in_turn(config, layer)) and config.count("num_experts", 16) > 1
+
+
+_JAMBA_ATTENDS = _attends(_is_nth("attn_layer_period", 8, "attn_layer_offset", 4))
+_JAMBA = _like_llama(
+    "Jamba",
+    "jamba",
+    **_ROUTED,
+    router_norm=False,
+    **_mixed(_JAMBA_ATTENDS, mixers.selective("rms_norm_eps", has_gains=True)),
+    biases=where(_JAMBA_ATTENDS, "", _biased("", mamba_proj_bias="O")),
+    positions=None,
+    routes=_is_routed_in_jamba,
+    own={
+        **_normed({"2": "pre_ff_layernorm"}),
+        "feed_forward.router.weight": "W_router",
+        **_OF_SELECTIVE,
+        **_EXPERTS,
+    },
+    ends={"gamma_out": "final_layernorm.weight"},
+    usual={},
+)  # fmt: skip
+
+
+_OF_NORMS = {"mixer.norm.weight": "gain_space", "norm.weight": "gamma_1"}
+_MAMBA = _like_llama(
+    "Mamba",
+    "mamba",
+    **_mixed(_never, mixers.selective()),
+    eps=a_number("layer_norm_epsilon"),
+    activation="silu",
+    biases=_biased("", use_bias="O"),
+    positions=None,
+    feeds=False,
+    tokens="embeddings.weight embedding.weight",
+    ends={"gamma_out": "norm_f.weight"},
+    own={**_OF_SELECTIVE, **_OF_NORMS},
+    usual={},
+)
+
+
+def _joined(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields with the projections of Q, K and V, and their convolutions, in one array."""
+    made = dict(fields)
+    for name in ("W_in", "W_conv"):
+        if f"{name}Q" in fields:
+            made[name] = np.concatenate([made.pop(f"{name}{each}") for each in "QKV"])
+    return made
+
+
+def _olmo_hybrid(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of OLMo hybrid, whose attentions have their outputs normed."""
+    if "A_log" in fields:
+        return _joined(fields)
+    gains = {"gamma_1": fields["gamma_2"], "gamma_2": fields["gamma_4"]}
+    return {name: each for name, each in fields.items() if name != "gamma_4"} | gains
+
+
+_DELTA_IN = {
+    f"{each}_{kind}.weight": f"W_{field}{each.upper()}"
+    for each in "qkv"
+    for kind, field in (("proj", "in"), ("conv1d", "conv"))
+}
+
+
+def _kimi(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of Kimi Linear, whose gates are products of two weights."""
+    if "A_log" not in fields:
+        return fields
+    made = _joined({name.replace("W_", "W_in") if name[2:] in ("Q", "K", "V") else name: each
+                    for name, each in fields.items()})  # fmt: skip
+    for name in ("W_Z", "W_dt"):
+        made[name] = made.pop(f"{name}_b") @ made.pop(f"{name}_a")
+    return made | {"A_log": made["A_log"].reshape(-1)}
+
+
+_KIMI_ATTENDS = _attends(_is_listed("linear_attn_config.full_attn_layers", first=1))
+_KIMI = _like(
+    _DEEPSEEK_V3,
+    "Kimi Linear",
+    "kimi_linear",
+    **_mixed(_KIMI_ATTENDS, mixers.delta(gate="sigmoid"), moe_layer_freq=(1,)),
+    biases=where(_KIMI_ATTENDS, _biased("", attention_bias="O"), ""),
+    top_k=a_count("num_experts_per_tok", "num_experts_per_token"),
+    router_norm=if_so("moe_renormalize", True, False, default=True),
+    router_groups=_groups("num_expert_group"),
+    positions=None,
+    rearranged=_kimi,
+    remarks=("W_Z and W_dt are each the product of two weights of the model",),
+    own={
+        **_linear({"Z_a": "g_a_proj", "Z_b": "g_b_proj", "dt_a": "f_a_proj", "dt_b": "f_b_proj"}),
+        **{name: field for name, field in _DELTA_IN.items() if "conv" in name},
+        "self_attn.b_proj.weight": "W_beta",
+        "o_norm.weight": "gain_H",
+        **_OF_MIXERS,
+        **_LATENT,
+        **_MIXTRAL,
+    },
+    usual={},
+)
+_OLMO_HYBRID = _like(
+    _OLMO_2,
+    "OLMo hybrid",
+    "olmo_hybrid",
+    **_mixed(_ATTENDS, mixers.delta(1e-5)),
+    norm=where(_ATTENDS, "output", "pre"),
+    positions=if_given("rope_parameters.rope_theta", "rope", "none"),
+    rearranged=_olmo_hybrid,
+    own={
+        "attention_layer_norm.weight": "gamma_1",
+        "feedforward_layer_norm.weight": "gamma_2",
+        **{f"linear_attn.{name}": field for name, field in _DELTA_IN.items()},
+        **_linear({"Z": "linear_attn.g_proj", "beta": "linear_attn.b_proj"}),
+        "linear_attn.a_proj.weight": "W_dt",
+        "linear_attn.o_norm.weight": "gain_H",
+        **_OF_MIXERS,
+    },
+    usual={},
+)
+
+
+def _multiplied(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of Falcon-H1 with its multipliers in the weights."""
+    one = partial(config.number, default=1.0)
+    gate, down = config.numbers("mlp_multipliers", 2)
+    ins = dict.fromkeys(("W_Q", "W_K", "W_V"), one("attention_in_multiplier"))
+    after = {"K": one("key_multiplier"), "O": one("attention_out_multiplier"), "1": gate}
+    after |= {"2": down, "mO": one("ssm_out_multiplier")}
+    of = mixers.space_of(config)
+    parts = (of.inner, of.inner, *[of.groups * of.state] * 2, of.heads)
+    rows = np.repeat(config.numbers("ssm_multipliers", 5), parts)
+    made = dict(fields)
+    for name, each in fields.items():
+        if name in ("W_in", "b_in"):
+            in_all = one("ssm_in_multiplier") if each.ndim == 2 else 1.0
+            scale = (rows * in_all).astype(each.dtype)
+            made[name] = (each.T * scale).T
+        elif (factor := ins.get(name, 1.0) * after.get(name[2:], 1.0)) != 1:
+            made[name] = each * each.dtype.type(factor)
+    return made | {"W_mO": made["W_mO"].T}
+
+
+_FALCON_H1 = _like_llama(
+    "Falcon-H1",
+    "falcon_h1",
+    biases=_BIASED,
+    equations=mixers.beside_attention,
+    mixing=mixers.SPACE.sizes,
+    factor=_factor("embedding_multiplier", 1.0),
+    rearranged=_multiplied,
+    remarks=("weights contain the multipliers of the config",),
+    own={
+        **_normed({"2": "pre_ff_layernorm"}),
+        **_linear({"mO": "mamba.out_proj"}),
+        **_OF_SPACES,
+    },
+    ends={"gamma_out": "final_layernorm.weight"},
+    outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("lm_head_multiplier", 1.0))},
+    usual={"mamba_rms_norm": False, "mamba_norm_before_gate": True, "projectors_bias": False},
+    asks={"hidden_act": ("silu",)},
+)
+_NEMOTRON_H = _like_llama(
+    "Nemotron-H",
+    "nemotron_h",
+    **_of_spaces(
+        _ATTENDS, "", moe_latent_size=(None,), mamba_hidden_act=("silu",), sliding_window=(None,)
+    ),
+    **_ROUTED_BY_GROUPS,
+    is_gated=False,
+    feeds=lambda config, layer: _kind(config, layer) == "feed-forward",
+    routes=lambda config, layer: _word(config, layer) in ("moe", "E"),
+    count=lambda config, layer: len(_words(config)),
+    eps=a_number("layer_norm_epsilon"),
+    activation=an_activation("mlp_hidden_act"),
+    positions=None,
+    tokens="embeddings.weight",
+    ends={"gamma_out": "norm_f.weight"},
+    own={
+        **_OF_SPACES,
+        **_OF_NORMS,
+        **_CHOSEN,
+        "shared_experts.up_proj.weight": "W_s1",
+        "experts.up_proj": "W_1",
+        **_linear({"1": "up_proj"}),
+    },
+    usual={},
 )
 _OF_AUDIO = Head(
     _at(out="classifier"),
@@ -2324,13 +2744,53 @@ FAMILIES = (
         outputs={"ForCausalLM": _OF_WORDS},
         own={
             "feed_forward.router.weight": "W_router",
-            **{name.replace("mlp.", "", 1): field for name, field in _EXPERTS.items()},
+            **_EXPERTS,
         },
         own_gains="none",
         usual={"n_shared_experts": 1},
         remarks=(),
     ),
+    _LFM2,
+    _LFM3,
+    _LFM2_MOE,
+    _QWEN_3_NEXT,
+    _like(_QWEN_3_NEXT, "Qwen3.5", "qwen3_5_text", top_k=None),
+    _like(_QWEN_3_NEXT, "Qwen3.5 MoE", "qwen3_5_moe_text", router_norm=None),
+    _BAMBA,
+    _JAMBA,
+    _MAMBA,
+    _like(
+        _MAMBA,
+        "Falcon Mamba",
+        "falcon_mamba",
+        equations=mixers.selective("mixer_rms_eps").equations,
+    ),
+    _like(
+        _MAMBA,
+        "Mamba-2",
+        "mamba2",
+        **_mixed(_never, mixers.SPACE),
+        own={**_OF_SPACES, **_OF_NORMS},
+    ),
+    _FALCON_H1,
+    _OLMO_HYBRID,
+    _KIMI,
+    _NEMOTRON_H,
     _GRANITE_MOE,
+    _like(
+        _GRANITE_MOE,
+        "Granite hybrid",
+        "granitemoehybrid",
+        **_of_spaces(_ATTENDS, _biased("", attention_bias="QKVO")),
+        positions=where(
+            lambda config, layer: config.get("position_embedding_type", None) == "rope",
+            "rope",
+            "none",
+        ),
+        rearranged=_shared_alone,
+        routes=lambda config, layer: config.whole("num_local_experts", 8) > 0,
+        own={**_GRANITE_MOE.own, **_OF_SPACES},
+    ),
     _like(_GRANITE, "Granite with windows", "granite_swa", **_OF_BASES, own=_SINKS),
     _like(
         _GRANITE_MOE,

@@ -36,6 +36,10 @@ ACTIVATIONS = {
 }
 
 
+_OF_ATTENTIONS = (
+    "scale window softcap positions qk_norm qk_eps rope_base rope_scaling rope_dims rope_pairing"
+)
+"""The settings of a layer that only an attention reads."""
 USUAL, FAIRSEQ = "usual", "fairseq"
 NEXT, MASKED, CLASSES, POOLED = "next", "masked", "classes", "pooled"
 """The output of a head: the next token, the masked token, classes, or a vector."""
@@ -99,8 +103,9 @@ USUAL_HEADS = {
 class Family:
     """A family of models, as a table from names to fields of a problem.
 
-    Of `count`, `settings`, `factor`, `remarks`, `biases`, `is_gated`, `key_heads`, `fused` and
-    `stored`, each value is constant, or read from a config (`value_of`).
+    Of `count`, `settings`, `factor`, `remarks`, `biases`, `is_gated`, `key_heads`, `fused`,
+    `stored`, `attends`, `feeds`, `routes` and `mixing`, each value is constant, or read from a
+    config (`value_of`).
 
     title: its name.
     types: the `model_type` of its configs.
@@ -149,6 +154,11 @@ class Family:
         of an embedding E has rows for the tokens.
     stored: the place of a layer in the names of its tensors: its number, or that of a group of
         shared layers, and the place in it.
+    attends: whether a layer has an attention; otherwise its equations mix the tokens, if any do.
+    feeds: whether a layer has a feed-forward part.
+    routes: whether a layer with a feed-forward part has experts; None if other keys say it.
+    mixing: the sizes of what mixes tokens without an attention; None for nothing.
+    rearranged: returns the fields of a layer from those that its tensors are named for.
     """
 
     title: str
@@ -191,6 +201,11 @@ class Family:
     sharing: Any = None
     of_layers: Mapping[str, str] = field(default_factory=dict)
     stored: Any = lambda config, layer: (layer, 0)
+    attends: Any = True
+    feeds: Any = True
+    routes: Any = None
+    mixing: Any = None
+    rearranged: Callable[[Config, int, dict[str, Any]], dict[str, Any]] = lambda *given: given[-1]
 
     def own_config(self, config: Config) -> Config:
         """Return the config of its tower, with the usual values of omitted keys."""
@@ -237,13 +252,13 @@ class Family:
 
     def of_layer(self, config: Config, layer: int) -> dict[str, Any]:
         """Return the settings of a layer; those of rope only if it has such positions."""
-        said = {name: self.setting(name, config, layer) for name in self.settings}
-        is_turned = said.get("positions") == "rope"
-        return {
-            name: value
-            for name, value in said.items()
-            if value is not None and (is_turned or not name.startswith("rope_"))
-        }
+        names = [*self.settings]
+        if not self.of("attends", config, layer):
+            names = [name for name in names if name not in _OF_ATTENTIONS.split()]
+        elif self.setting("positions", config, layer) != "rope":
+            names = [name for name in names if not name.startswith("rope_")]
+        said = {name: self.setting(name, config, layer) for name in names}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str) -> None:

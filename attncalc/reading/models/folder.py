@@ -79,6 +79,14 @@ class Config:
             raise self.wrong(key, found, "a number")
         return found
 
+    def numbers(self, key: str, count: int) -> list[float]:
+        """Return the list of so many numbers of a key; ones if it is missing or null."""
+        found = self.get(key, None)
+        found = [1.0] * count if found is None else found
+        if not isinstance(found, list) or len(found) != count:
+            raise self.wrong(key, found, f"a list of {count} numbers")
+        return [float(Config(self.place, {key: each}).number(key)) for each in found]
+
     def count(self, key: str, default: Any = MISSING) -> Any:
         """Return the whole number from 1 of a key."""
         return self.whole(key, default, least=1)

@@ -226,3 +226,9 @@ def latent_fields(fields: Fields, heads: int, turned: int) -> Fields:
     made["W_K"] = W_K.reshape(-1, turned + rank)
     made["W_V"] = of_both[:, plain:].reshape(-1, rank)
     return made
+
+
+def split_of_groups(array: Matrix, groups: int, *widths: int) -> list[Matrix]:
+    """Return the parts of an array that holds them one after another, in each of its groups."""
+    parts = np.split(array.reshape(groups, -1, *array.shape[1:]), np.cumsum(widths)[:-1], axis=1)
+    return [each.reshape(-1, *array.shape[1:]) for each in parts]

@@ -47,8 +47,9 @@ Fields = dict[str, Any]
 SINGLE_LABEL = "single_label_classification"
 MOST_SINUSOIDS = 10**8
 """The largest number of sines and cosines of all positions."""
-_OF_ROUTERS = (*("top_k", "router", "router_scales", "router_norm", "router_scale"),
-    *("router_groups", "top_groups"))  # fmt: skip
+_OF_ROUTERS = "top_k router router_scales router_norm router_scale router_groups top_groups"
+LATER = "mtp."
+"""The start of names of layers for tokens after the next one, beside the model."""
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """The names of gain and bias of a normalization in old files from TensorFlow."""
 _WHOLE = ("F32", "F64", "U8", "I64")
@@ -100,6 +101,8 @@ class Model:
         self._notes = list(family.of("remarks", config))
         self._compared: dict[tuple[str, str], bool] = {}
         self.root, self._pattern = _where(family, weights, folder)
+        if any(name.startswith(LATER) for name in weights):
+            self._notes.append(f"{LATER}… is not read: it predicts the tokens after the next one")
         if family.source:
             start = self.root + self._pattern.partition("{}")[0]
             check_stated(family, weights, self.root, start, self.architecture)
@@ -139,6 +142,13 @@ class Model:
     def shares_keys(self) -> bool:
         """Whether some layers use the keys and values of earlier ones."""
         return self.family.of("sharing", self.config, self.count - 1) is not None
+
+    @property
+    def stated(self) -> set[str]:
+        """The names of the steps that equations of any layer state."""
+        of_layers = (self.family.of_layer(self.config, each) for each in range(self.count))
+        lines = (line for each in of_layers for line in each.get("equations", ()))
+        return {line.partition("[")[0] for line in lines}
 
     def begin(self, ids: Sequence[int], place: str, types: Sequence[int] | None = None) -> Fields:
         """Return the tokens of these ids, with everything added to them before the first layer.
@@ -333,7 +343,7 @@ class Model:
             raise InputError(in_place(str(self.folder), faults))
         for each in parts.values():
             self._check_biases(each, number)
-        self._scale(fields := parts.pop(""))
+        self._scale(fields := self._rearranged(number, parts.pop("")))
         for name in self.family.shared:
             side, _, field = name.rpartition(".")
             if (tensor := self._shared(name)) is not None:
@@ -341,13 +351,11 @@ class Model:
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         if "W_UKV" in fields:
-            fields = latent_fields(fields, int(settings["heads"]), int(settings["rope_dims"]))
+            turned = settings.get("rope_dims") or self.config.count("qk_rope_head_dim")
+            fields = latent_fields(fields, int(settings["heads"]), int(turned))
             self._notes.append("the first columns of W_K are those of rope: they take K_R as it is")
         fields |= self._of_layer(number)
-        width = self._check_places(parts.get("self", fields), settings)
-        settings |= self._turned_by(number, settings, width)
-        dropped = () if "W_router" in fields else _OF_ROUTERS
-        settings = {n: each for n, each in settings.items() if n not in dropped}
+        settings = self._settled(number, {**fields, **parts.get("self", {})}, settings)
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**_with_more({**settings, "weights_layout": OUT_IN, **owned}), **inner}
@@ -389,6 +397,27 @@ class Model:
             part = whole if whole.ndim == 1 else np.split(whole, self.count)[number]
             parts[name] = part.T if is_table else part
         return parts
+
+    def _rearranged(self, number: int, fields: Fields) -> Fields:
+        """Return the fields of a layer, from those that its tensors are named for."""
+        try:
+            return self.family.rearranged(self.config, number, fields)
+        except (KeyError, ValueError) as error:
+            what = f"has no {error}" if isinstance(error, KeyError) else str(error)
+            raise InputError(
+                f"{self.folder}: the tensors of layer {number} do not fit its config: {what}"
+            ) from None
+
+    def _settled(self, number: int, fields: Fields, settings: Fields) -> Fields:
+        """Return those settings that a layer with these matrices reads, and frequencies of rope."""
+        dropped = [] if "W_router" in fields else _OF_ROUTERS.split()
+        dropped += [] if "W_1" in fields else ["activation"]
+        if self.family.of("attends", self.config, number):
+            width = self._check_places(fields, settings)
+            settings |= self._turned_by(number, settings, width)
+        elif "equations" not in settings:
+            dropped.append("heads")
+        return {name: each for name, each in settings.items() if name not in dropped}
 
     def _check_biases(self, fields: Fields, number: int) -> None:
         """Refuse biases that a layer of this config does not have: transformers ignores them."""
@@ -817,6 +846,7 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
             own = [root for root in roots if family.tower in root]
             tables = family.tokens.split()
             roots = own or [r for r in roots if any(r + each in weights for each in tables)]
+        roots = [root for root in roots if not root.endswith(LATER)] or roots
         if len(roots) > 1:
             said = " and ".join(quoted(root + first) for root in roots)
             raise InputError(

@@ -151,11 +151,10 @@ def frequencies(config: Config, layer: int, dims: int, tokens: int) -> dict[str,
         longer = max(tokens, most) / most
         base = _stretched(config, base, factor * longer - (factor - 1), dims)
     plain = [base ** (-2 * pair / dims) for pair in range(dims // 2)]
-    if kind == "proportional":
-        turned = int(own.number("partial_rotary_factor", 1) * dims // 2)
-        factor = float(own.number("factor", 1))
-        far = [0.0] * (len(plain) - turned)
-        return {"rope_frequencies": [each / factor for each in plain[:turned]] + far}
+    if kind == "proportional":  # the columns after a share of them do not turn
+        turned = int(own.number("partial_rotary_factor", 1.0) * dims // 2)
+        by = float(own.number("factor", 1.0))
+        return {"rope_frequencies": [e / by * (at < turned) for at, e in enumerate(plain)]}
     if kind == "longrope":
         length = "long" if tokens > original else "short"
         mscale = own.number(f"{length}_mscale", None)  # of PhiMoE, whose factors do not change

@@ -17,11 +17,12 @@ _REASONS = {
     "some of its tokens attend to all others by weights of their own": "led",
     "its attention is sparse by blocks, some of them at random": "bigbird_pegasus",
     "its attention is within windows of an image, which are shifted and merged": "swin swinv2",
-    "it has no attention": "mamba mamba2 falcon_mamba rwkv xlstm fnet",
-    "some of its layers have no attention, but a recurrent state": "jamba bamba zamba zamba2 "
-    "nemotron_h falcon_h1 granitemoehybrid recurrent_gemma qwen3_next qwen3_5_text "
-    "qwen3_5_moe_text olmo_hybrid kimi_linear minimax bailing_hybrid lara_mini",
-    "some of its layers are convolutions, without attention": "lfm2 lfm2_moe",
+    "it has no attention": "rwkv xlstm fnet",
+    "some of its layers have no attention, but a recurrent state": "recurrent_gemma bailing_hybrid "
+    "lara_mini",
+    "its residual connections start from normalized tokens, times a factor": "minimax",
+    "its attention also reads the embeddings of tokens, with weights that layers share": "zamba "
+    "zamba2",
     "it chooses the keys of each query by another attention": "deepseek_v4 axk2",
     "a layer has two attentions and two feed-forward parts": "longcat_flash",
     "each token has several streams, which layers mix": "gemma3n gemma3n_text",

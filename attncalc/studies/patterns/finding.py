@@ -346,7 +346,7 @@ def _outputs(attended: SolvedAttention, weights: Matrix) -> Matrix | None:
 
 def _bound(value: Any) -> Amount:
     """Return a bound, shown with two digits that are rounded up: 0.0038, or 4.7×10^-13."""
-    bound = UP.create_decimal(Decimal(value))
+    bound = UP.create_decimal(Decimal(float(value)))
     power = bound.adjusted() if bound else 0
     if -5 < power < 6:
         return Amount(float(value), f"{bound:f}")
