@@ -2,8 +2,8 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby
-from typing import NamedTuple, cast
+from itertools import chain
+from typing import NamedTuple
 
 from attncalc.base.text import capital, of_each
 from attncalc.languages.catalogue import ENGLISH
@@ -110,28 +110,28 @@ def write_paper(documents: Sequence[parts.Document], report: Report | None = Non
 def _sheet(document: parts.Document, ink: Ink) -> Sheet:
     shown = in_language(document)
     names = [each.text for each in shown.parts if isinstance(each, parts.Field) and each.text]
-    is_blank, has_tiles = (any(map(each, shown.parts)) for each in (parts.is_to_fill_in, _is_tile))
-    kinds = SPACES if is_blank else (SPACES[0], *SPACES[-4:]) if has_tiles else SPACES[:1]
-    sizes = (
-        [line.scaled(spaces.scale) for line in _Paper(ink, document.language, spaces).document(shown)]
-        for spaces in kinds
-    )
+    kinds = (parts.is_to_fill_in, parts.is_tile)
+    is_blank, has_tiles = (any(map(each, shown.parts)) for each in kinds)
+    spaces = SPACES if is_blank else (SPACES[0], *SPACES[-4:]) if has_tiles else SPACES[:1]
+    papers = (_Paper(ink, document.language, each) for each in spaces)
+    sizes = ((each.spaces.scale, list(each.document(shown))) for each in papers)
     return Sheet(shown.title, ", ".join(names), _on_few_pages(sizes))
 
 
-def _is_tile(part: parts.Part) -> bool:
-    """Return whether a part is a step that can be beside others: without work or marks."""
-    return isinstance(part, parts.Section) and not (part.lines or part.is_marked)
+def _on_few_pages(sizes: Iterable[tuple[float, list[Line]]]) -> list[Line]:
+    """Return the first of several sizes that takes few pages, or else that with the fewest.
 
-
-def _on_few_pages(sizes: Iterator[list[Line]]) -> list[Line]:
-    """Return the first of several sizes that takes few pages, or else that with the fewest."""
-    best = next(sizes)
-    for lines in sizes:
-        if len(broken(best)) <= MOST_SHEETS:
+    Letters are smaller only if this makes few pages of more.
+    """
+    found: dict[int, list[Line]] = {}
+    for scale, lines in sizes:
+        scaled_lines = [line.scaled(scale) for line in lines]
+        count = len(broken(scaled_lines))
+        if scale == 1 or count <= MOST_SHEETS:
+            found.setdefault(count, scaled_lines)
+        if count <= MOST_SHEETS:
             break
-        best = min(best, lines, key=lambda each: len(broken(each)))
-    return best
+    return found[min(found)]
 
 
 class _Paper(parts.DocumentWriter[Line]):
@@ -139,14 +139,11 @@ class _Paper(parts.DocumentWriter[Line]):
         self.ink, self.spaces, self.room = ink, spaces, ROOM / spaces.scale
         self.formulas, self.small = (Formulas(ink, size, language) for size in (SIZE, WORK))
 
-    def body(self, content: Iterable[parts.Part]) -> Iterator[Line]:
-        for is_tile, group in groupby(content, _is_tile):
-            if is_tile and self.spaces.in_rows:
-                yield from self._steps(cast("list[parts.Section]", [*group]))
-            else:
-                yield from chain.from_iterable(map(self.write, group))
+    def is_beside(self, part: parts.Part) -> bool:
+        """Return whether a part may be beside others like it, if there is little room."""
+        return self.spaces.in_rows and parts.is_tile(part)
 
-    def _steps(self, sections: Sequence[parts.Section]) -> Iterator[Line]:
+    def in_rows(self, sections: Sequence[parts.Section]) -> Iterator[Line]:
         """Yield steps, narrow ones side by side, on worksheets above the room for their work."""
         tiles = [self._tile(section) for section in sections]
         for first, end in blocks_of([tile.width for tile in tiles], self.room, BETWEEN):
@@ -251,11 +248,11 @@ class _Paper(parts.DocumentWriter[Line]):
         label = self.ink.text(self.say("Work:"), SMALL) if section.has_room else Box(0)
         if not any(block.caption for block in blocks):
             block = beside([each.box for each in blocks], BETWEEN)
-            wanted, is_one = ROOM_BESIDE if section.has_room else 0.0, len(blocks) == 1
-            if is_one and len(lines) == 1 and lines[0].box.width + block.width + wanted <= self.room:
+            wanted = block.width + (ROOM_BESIDE if section.has_room else 0.0)
+            if len(blocks) == len(lines) == 1 and lines[0].box.width + wanted <= self.room:
                 equals = [lines.pop().box, self.formulas.sign("="), blocks[0].bare]
                 block = beside(equals)
-            if block.width + wanted <= self.room:
+            if wanted <= self.room:
                 room = (block.width + BETWEEN, block.up - label.up, label)
                 high = max(block.down, self.spaces.work - block.up) if section.has_room else 0.0
                 yield from _stay(lines, to_next=True)
@@ -343,8 +340,6 @@ class _Paper(parts.DocumentWriter[Line]):
             for place, number, told in connections.shown
         ]
         if not connections.is_blank:
-            said = "Solid: the largest weight of an output; dashed: the second."
-            heads[-1] += self._said(self.say(said), SMALL) if connections.attended else []
             yield from chain.from_iterable(map(_stay, heads))
             return
         maps = [_stacked(lines) for lines in heads]
@@ -360,9 +355,11 @@ class _Paper(parts.DocumentWriter[Line]):
         room = self.room - BETWEEN - SMALLEST_PICTURE * drawn[0].box.width
         if self.spaces.in_rows and told and len(drawn) == 1 and room >= ROOM_BESIDE:
             row = (_stacked(list(self._listed(told, room))), drawn[0].scaled(SMALLEST_PICTURE).box)
-            drawn, told = [Line(placed(_hung(row)), 8.0)], []
-        yield from self.listed(told)
-        yield from drawn
+            drawn, told = [Line(placed(_hung(row)), 8.0, shrinks=True)], []
+        yield from [*self.listed(told), *drawn]
+        if drawn[0].shrinks and not panel.connections.is_blank:
+            said = "Solid: the largest weight of an output; dashed: the second."
+            yield from self._said(self.say(said), SMALL)
 
     def _pictures(self, panel: Panel) -> Iterator[Line]:
         """Yield the map of a head, and its heatmap beside it or below."""
