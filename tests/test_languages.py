@@ -499,6 +499,22 @@ def test_the_words_and_numbers_of_pictures_are_translated(kind: str, language: s
     assert not LEFT_IN_PICTURES.search(told)
 
 
+@pytest.mark.parametrize("language", ["de", "ja"])
+@pytest.mark.parametrize(
+    "words", ["vary scale=0:inf", "vary Q[1,1]=-0.5:0.5:3 scale=0.5,1", "simulate K[a]~N(mu,I)"]
+)
+def test_pictures_of_studies_are_translated(
+    words: str, language: str, attncalc: Command, tmp_path: Path
+) -> None:
+    command, *changes = words.split()
+    few = ("--draws", "20", "--seed", "1") if command == "simulate" else ()
+    file, out = str(BUNDLED / "average.json"), tmp_path / "study.svg"
+    run = attncalc(command, file, *changes, *few, "--language", language, "-o", str(out))
+    assert run.code == 0
+    told = re.split('-description">|</desc', out.read_text(encoding="utf-8"))[1]
+    assert not re.search(r"\b(?:values?|draws|mean|std|tokens|decimals|rows)\b", told)
+
+
 LEFT_IN_PICTURES = re.compile(
     r"\b(?:[Ii]nputs?|[Oo]utputs?|keys|queries|heads?|weights?|itself|hatched|column|[Mm]ap|to"
     r"|most|second)\b"
