@@ -229,7 +229,8 @@ def side_by_side(blocks: Iterable[MatrixBlock], room: float, first: str = "") ->
         equation = f"{block.name} = {block.matrix}"
         if block.caption:
             said = capital(block.caption)
-            yield f"\\parbox{{{min(room, LINE_OF_OWN):.0f}pt}}{{\\raggedright {said}.}} \\\\*\n{equation}"
+            wide = min(room, LINE_OF_OWN)
+            yield f"\\parbox{{{wide:.0f}pt}}{{\\raggedright {said}.}} \\\\*\n{equation}"
             continue
         line.append(equation)
         used += block.width + BETWEEN

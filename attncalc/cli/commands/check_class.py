@@ -57,6 +57,7 @@ RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 TABLES = ("table", "csv")
 HIDDEN = "(hidden)"
 """The name of a file in an anonymous table."""
+SEVERAL = "one of several answers, none of them newer"
 NOTHING = Marked("", None, class_rows.NO_ANSWER)
 """The result of an answer that was not handed in."""
 
@@ -347,16 +348,19 @@ def _mark_one(
     key = key_of(problem, way.rules)
     rules = _of(key, way.rules)
     possible = possible_of(key, rules)
-    marked = NOTHING if answer is None else _attempt(key, answer.place, rules, way, student)
+    marked = NOTHING if answer is None else _attempt(key, answer, rules, way, student)
     row = class_rows.outcome(marked, "" if answer is None else answer.how, possible)
     if marked.marking is None:
         return row, class_rows.not_marked(name, marked.error, problem.language)
     return row, page_of(marked, way.shown)
 
 
-def _attempt(key: Key, place: Path, rules: Rules, way: _Way, student: Student) -> Marked:
+def _attempt(key: Key, paired: Paired, rules: Rules, way: _Way, student: Student) -> Marked:
     """Mark an answer; one that cannot be read stops none of the others."""
+    place = paired.place
     shown = HIDDEN if way.hides else str(place)
+    if paired.unclear:
+        return Marked(shown, None, SEVERAL if way.hides else paired.unclear)
     try:
         refuse_found(place, may_link=True)  # a file in a folder is not a link: see `pairs`
         with key.names_at_hand():
