@@ -15,6 +15,7 @@ from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands import marking
 from attncalc.cli.commands.check_state import State
+from attncalc.cli.commands.copied import copied
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.commands.screens import tables_of, written
 from attncalc.cli.streams import counted, note
@@ -128,6 +129,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
         Stray(str(each.place), each.why, "replaced" if each.is_replaced else "unmatched")
         for each in unpaired
     ]
+    strays += copied(given, paired, rows, rules)
     if flags["anonymous"]:
         entries.sort(key=lambda each: each.student)  # the order of the list would name them
         strays = [Stray(HIDDEN, "its name may identify a student", each.what) for each in strays]

@@ -1,0 +1,59 @@
+"""Answers with the numbers of the problem of another student."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from attncalc.base.errors import AttncalcError
+from attncalc.grading.key import Key, key_of
+from attncalc.grading.rules import Rules
+from attncalc.reading import read_problem
+from attncalc.reading.answers.answer import Answer
+from attncalc.reading.scans import read_file
+from attncalc.reading.sets import ClassSet, Paired
+from attncalc.writing.reports.class_rows import Outcome, Stray
+
+LEAST, SHARE = 12, 0.9
+"""The numbers of an answer that are compared at least, and the share of them that is equal."""
+SUSPECT = Fraction(1, 2)
+"""The points of the first step from which an answer is that to its own problem."""
+
+
+def copied(
+    given: ClassSet,
+    paired: Sequence[Paired],
+    rows: Mapping[int, tuple[Outcome, ...]],
+    rules: Rules,
+) -> Iterator[Stray]:
+    """Yield answers that are wrong from the start, and right for the problem of another student."""
+
+    @cache
+    def key(student: int, problem: int) -> Key:
+        return key_of(read_problem(given.handed[student][problem].file), rules)
+
+    for each in paired:
+        first = next(iter(rows[each.student][each.problem].shares.values()), "1")
+        if Fraction(first) >= SUSPECT:
+            continue
+        own = key(each.student, each.problem)
+        with suppress(AttncalcError), own.names_at_hand():
+            answer = read_file(str(each.place), own.expected)
+            for place, student in enumerate(given.students):
+                if place != each.student and _has_numbers(answer, key(place, each.problem)):
+                    why = f"its numbers are those of the problem of {student.name}"
+                    yield Stray(str(each.place), why, "to review")
+
+
+def _has_numbers(answer: Answer, key: Key) -> bool:
+    """Return whether nearly all numbers of an answer are those of a key."""
+    steps, near = key.expected.steps, 10.0**-key.problem.decimals
+    equal = [
+        np.abs(written.values - steps[name]).ravel() <= near
+        for name, written in answer.matrices.items()
+        if name in steps and written.shape == steps[name].shape
+    ]
+    every = np.concatenate(equal) if equal else np.zeros(0)
+    return every.size >= LEAST and bool(every.mean() >= SHARE)
