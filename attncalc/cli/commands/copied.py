@@ -18,8 +18,8 @@ from attncalc.writing.reports.class_rows import Outcome, Stray
 
 LEAST, SHARE = 12, 0.9
 """The numbers of an answer that are compared at least, and the share of them that is equal."""
-SUSPECT = Fraction(1, 2)
-"""The points of the first step from which an answer is that to its own problem."""
+FIRST, SUSPECT = 3, Fraction(3, 4)
+"""Steps that the tokens give, and their mean points from which an answer is to its own problem."""
 
 
 def copied(
@@ -28,15 +28,15 @@ def copied(
     rows: Mapping[int, tuple[Outcome, ...]],
     rules: Rules,
 ) -> Iterator[Stray]:
-    """Yield answers that are wrong from the start, and right for the problem of another student."""
+    """Yield answers whose first steps are wrong, and right for the problem of another student."""
 
     @cache
     def key(student: int, problem: int) -> Key:
         return key_of(read_problem(given.handed[student][problem].file), rules)
 
     for each in paired:
-        first = next(iter(rows[each.student][each.problem].shares.values()), "1")
-        if Fraction(first) >= SUSPECT:
+        shares = [*rows[each.student][each.problem].shares.values()][:FIRST]
+        if sum(map(Fraction, shares)) >= SUSPECT * len(shares):
             continue
         own = key(each.student, each.problem)
         with suppress(AttncalcError), own.names_at_hand():
