@@ -6,6 +6,7 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from attncalc.base.latex_text import CJK, LETTERS, in_latex
@@ -65,8 +66,8 @@ RULE_OF_LINES = (
     "for each output, draw a solid line to the input of its largest weight, "
     "and a dashed line to that of its second"
 )
-TWO_PAGES = 1405.0
-"""Points of two pages, less some for their ends."""
+PAGE = 702.0
+"""Points of a page, less some for its end."""
 _MATRIX = re.compile(r"\\begin\{bmatrix\}(.*?)\\end\{bmatrix\}", re.DOTALL)
 _NAMES = re.compile(r"\\begin\{matrix\}.*?\\end\{matrix\}", re.DOTALL)
 _PICTURE = re.compile(r"\\begin\{picture\}\((\d+),(\d+)\)")
@@ -146,10 +147,17 @@ _FITS = (
 def _body(document: parts.Document, picture: str | None, room: float) -> str:
     shown = in_language(document)
     is_short = room == layout.LINE_OF_OWN and all(map(parts.is_tile, shown.sections))
-    for fit in (*(_FITS if is_short else ()), _FITS[0]):  # on two pages, or else as usual
-        written = list(_Latex(picture, room / fit.width, fit).document(shown))
-        if fit.height * sum(map(_height, written)) <= TWO_PAGES:
-            break
+
+    @cache
+    def made(fit: _Fit) -> list[str]:
+        return list(_Latex(picture, room / fit.width, fit).document(shown))
+
+    def takes(fit: _Fit, pages: int) -> bool:
+        return fit.height * sum(map(_height, made(fit))) <= pages * PAGE
+
+    fits = _FITS if is_short else ()
+    fit = next((each for pages in (2, 3) for each in fits if takes(each, pages)), _FITS[0])
+    written = made(fit)
     smaller = rf"{fit.commands}\setlength{{\arraycolsep}}{{{5 * fit.width:.1f}pt}}{_SKIPS}"
     size = [smaller] if fit.commands else []
     whole = "\n".join([*_HEAD, *size, *written, r"\endgroup", ""])
@@ -349,7 +357,7 @@ def _height(written: str) -> float:
     total += sum(map(float, _SPACE.findall(written)))
     total += sum(int(wide) * int(high) for wide, high in _PICTURE.findall(written)) / 450
     titles = {r"\subsection*": 24.0, r"\large\bfseries": 38.0, r"\section*": 20.0}
-    titles |= {r"\includegraphics": 365.0, r"\begin{gather*}": 8.0}
+    titles |= {r"\includegraphics": 365.0, r"\begin{gather*}": 8.0, r"\raisebox{-\height}": 40.0}
     return total + sum(size for name, size in titles.items() if name in written)
 
 
