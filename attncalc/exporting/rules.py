@@ -68,15 +68,12 @@ def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
     return Course(replace(rules, asked=wanted, points=points))
 
 
-def also_counted(key: Key, course: Course) -> str:
-    """Return the note on steps that `check` counts and an export leaves out; "" if none is."""
+def also_counted(key: Key, course: Course) -> tuple[str, ...]:
+    """Return the note on steps that `check` counts and an export leaves out, if there are any."""
     others = [name for name in all_asked(key, Rules()) if name not in course.asked]
-    if key.problem.asked is not None or not others:
-        return ""
-    return (
-        f"attncalc check also counts {of_each(others)}: --steps, or asked in the problem, makes "
-        "both count the same steps"
-    )
+    same = "--steps, or asked in the problem, makes both count the same steps"
+    is_said = key.problem.asked is not None or not others
+    return () if is_said else (f"attncalc check also counts {of_each(others)}: {same}",)
 
 
 def write_course(course: Course) -> str:

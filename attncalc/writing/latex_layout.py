@@ -46,11 +46,9 @@ BETWEEN = 20.0
 EMPTY_STRUT = re.compile(r"\\rule\{0pt\}\{([\d.]+)em\}")
 _EMPTY_WIDTHS = {
     rf"\rule{{0pt}}{{{high}em}}\underline{{\hspace{{{wide}em}}}}": 10.0 * wide
-    for wide, high in ((3, 1.5), (2, 1.5), (1.6, 1.3))
+    for wide, high in ((3, 1.5), (1.6, 1.3))
 }
-_EMPTY, _NARROW_EMPTY, _NARROWEST_EMPTY = _EMPTY_WIDTHS
-MOST_WIDE_ROWS = 4
-"""Rows of heads with wide blanks: with more, blanks are narrow, so that heads fit side by side."""
+_EMPTY, _NARROW_EMPTY = _EMPTY_WIDTHS
 _DOTS = r"\cdots", r"\vdots"
 _BESIDE = "\n\\qquad "
 """The space between two equations on a line."""
@@ -186,10 +184,9 @@ def matrix_blocks(
 ) -> Iterator[MatrixBlock]:
     """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page.
 
-    is_small: with the narrowest blanks.
+    is_small: with narrow blanks.
     """
-    empty = _NARROW_EMPTY if grid.head and len(grid.rows) > MOST_WIDE_ROWS else _EMPTY
-    empty = _NARROWEST_EMPTY if is_small else empty
+    empty = _NARROW_EMPTY if is_small else _EMPTY
     texts = [
         [_entry(cell, empty) if cell else _DOTS[place is None] for cell in row]
         for place, row in zip(grid.row_places, grid.cells(), strict=True)

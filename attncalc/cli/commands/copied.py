@@ -20,14 +20,10 @@ LEAST, SHARE = 12, 0.9
 """The numbers of an answer that are compared at least, and the share of them that is equal."""
 FIRST, SUSPECT = 3, Fraction(3, 4)
 """Steps that the tokens give, and their mean points from which an answer is to its own problem."""
+Rows = Mapping[int, tuple[Outcome, ...]]
 
 
-def copied(
-    given: ClassSet,
-    paired: Sequence[Paired],
-    rows: Mapping[int, tuple[Outcome, ...]],
-    rules: Rules,
-) -> Iterator[Stray]:
+def copied(given: ClassSet, paired: Sequence[Paired], rows: Rows, rules: Rules) -> Iterator[Stray]:
     """Yield answers whose first steps are wrong, and right for the problem of another student."""
 
     @cache
@@ -49,11 +45,9 @@ def copied(
 
 def _has_numbers(answer: Answer, key: Key) -> bool:
     """Return whether nearly all numbers of an answer are those of a key."""
-    steps, near = key.expected.steps, 10.0**-key.problem.decimals
-    equal = [
-        np.abs(written.values - steps[name]).ravel() <= near
-        for name, written in answer.matrices.items()
-        if name in steps and written.shape == steps[name].shape
-    ]
-    every = np.concatenate(equal) if equal else np.zeros(0)
+    steps, near, equal = key.expected.steps, 10.0**-key.problem.decimals, [np.zeros(0)]
+    for name, written in answer.matrices.items():
+        if name in steps and written.shape == steps[name].shape:
+            equal.append(np.ravel(np.abs(written.values - steps[name]) <= near))
+    every = np.concatenate(equal)
     return every.size >= LEAST and bool(every.mean() >= SHARE)

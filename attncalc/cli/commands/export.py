@@ -57,7 +57,7 @@ def export(flags: Mapping[str, Any]) -> None:
     check_targets(target)  # again, since inputs are known now
     _refuse_another_ending(target, system)
     deliver(_exported(system, key, course, target))
-    if flags["steps"] is None and (said := also_counted(key, course)):
+    for said in () if flags["steps"] else also_counted(key, course):
         note(said)
 
 

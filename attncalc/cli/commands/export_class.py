@@ -45,11 +45,9 @@ def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | No
     versions = _versions(given, partial(_version, system, rules, points))
     files, notes = WRITERS[system](given, versions)
     place = target.place or Path("-")
-    if flags["steps"] is None:
-        courses = (course_of(key, marking.rules_of_one(rules, key), points) for key in samples)
-        said = map(also_counted, samples, courses)
-        titled = zip(given.problems, said, strict=True)
-        notes = (*notes, *(f"problem {name}: {each}" for name, each in titled if each))
+    for name, key in zip(given.problems, () if flags["steps"] else samples, strict=False):
+        course = course_of(key, marking.rules_of_one(rules, key), points)
+        notes += tuple(f"problem {name}: {said}" for said in also_counted(key, course))
     named = {place / name if target.is_folder else place: files[name] for name in files}
     deliver(Output(target, named, (*notes, _counted(given, system))))
 

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import Formatter, ScalarFormatter
+from matplotlib.ticker import Formatter
 from matplotlib.transforms import Bbox
 
 from attncalc.base.errors import InputError
@@ -116,11 +117,7 @@ class Caption:
 
 
 def caption_of(
-    title: str,
-    footnote: str,
-    texts: Iterable[str],
-    told: Iterable[str],
-    language: str = ENGLISH,
+    title: str, footnote: str, texts: Iterable[str], told: Iterable[str], language: str = ENGLISH
 ) -> Caption:
     """Return the texts of a figure without what could change how it is shown."""
     say, safe = style.words_of(language), (*map(harmless, texts),)
@@ -357,30 +354,17 @@ def _translate(axes: Axes, language: str) -> None:
     """Set the labels of an axes, and its numbers, in a language."""
     say, number = style.words_of(language), catalogue(language).number
     for axis in (axes.xaxis, axes.yaxis):
-        lines = axis.get_label().get_text().split("\n")
-        axis.set_label_text("\n".join(map(say, lines)))
-        form = axis.get_major_formatter()
-        is_plain = type(form) is ScalarFormatter
-        axis.set_major_formatter(_Numbers(number) if is_plain else partial(_as, number, form))
+        axis.set_label_text("\n".join(map(say, axis.get_label().get_text().split("\n"))))
+        axis.set_major_formatter(partial(_as, number, axis, axis.get_major_formatter()))
     for text in axes.texts:
         if ONE_NUMBER.fullmatch(text.get_text()):
             text.set_text(number(text.get_text()))
 
 
-def _as(number: Callable[[str], str], form: Formatter, x: float, pos: int | None = None) -> str:
+def _as(number: Callable[[str], str], axis: Axis, form: Formatter, x: float, pos: int) -> str:
+    """Return the text of a tick, its number as in a language."""
+    form.set_locs(axis.get_majorticklocs())
     return number(form(x, pos))
-
-
-class _Numbers(ScalarFormatter):
-    """Writes numbers in a language."""
-
-    def __init__(self, number: Callable[[str], str]) -> None:
-        super().__init__()
-        self.number = number
-
-    def __call__(self, x: float, pos: int | None = None) -> str:
-        """Return the text of a tick."""
-        return self.number(super().__call__(x, pos))
 
 
 def _write(figure: HouseFigure, caption: Caption, palette: style.Palette, width: float) -> float:
