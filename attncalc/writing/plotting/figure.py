@@ -363,7 +363,7 @@ def _translate(axes: Axes, language: str) -> None:
 
 def _as(number: Callable[[str], str], axis: Axis, form: Formatter, x: float, pos: int) -> str:
     """Return the text of a tick, its number as in a language."""
-    form.set_locs(axis.get_majorticklocs())
+    form.set_locs([*axis.get_majorticklocs()])
     return number(form(x, pos))
 
 
