@@ -83,7 +83,8 @@ def test_an_answer_to_the_problem_of_another_is_to_review(
     own.write_text(next((tmp_path / "answers").iterdir()).read_text())
     run = attncalc("check", "set", "answers")
     said = "to review: answers/blaise-pascal.json: its numbers are those of the problem of Ada"
-    assert run.out.count("to review") == 1 and said in run.out
+    assert run.out.count("to review") == 1
+    assert said in run.out
 
 
 def test_late_answers_are_listed(attncalc: Command, tmp_path: Path) -> None:

@@ -252,6 +252,11 @@ def test_legends_equations_and_pictures_are_translated(language: str) -> None:
     assert all(code in text for text in texts[:3])
 
 
+def test_a_count_is_no_decimal_number() -> None:
+    assert catalogue("de").say("1,000 draws") == "1.000 Ziehungen"
+    assert catalogue("ja").say("1,000 draws") == "1,000 回の抽出"
+
+
 def test_data_have_no_language(attncalc: Command) -> None:
     one = attncalc("self", str(BUNDLED / "self.json"), "--format", "csv")
     other = attncalc("self", str(BUNDLED / "self.json"), "--format", "csv", "--language", "de")
