@@ -596,7 +596,7 @@ def test_short_and_reserved_names_are_paired_where_nothing_else_is_meant(
         if row["student"]
         else row["note"]
         for row in marks(attncalc, tmp_path)
-        if row["answer"]
+        if row["answer"] and row["paired by"] != "to review"  # all hand in the same
     }
     assert found == names
 

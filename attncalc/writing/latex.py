@@ -68,8 +68,6 @@ RULE_OF_LINES = (
 )
 PAGE = 702.0
 """Points of a page, less some for its end."""
-_MATRIX = re.compile(r"\\begin\{bmatrix\}(.*?)\\end\{bmatrix\}", re.DOTALL)
-_NAMES = re.compile(r"\\begin\{matrix\}.*?\\end\{matrix\}", re.DOTALL)
 _PICTURE = re.compile(r"\\begin\{picture\}\((\d+),(\d+)\)")
 _ROW = r" \\"
 _SPACE = re.compile(r"\\vspace\{(\d+)pt")
@@ -351,7 +349,7 @@ def _height(written: str) -> float:
     strut = layout.EMPTY_STRUT.search(written)
     row = 10 * float(strut[1]) + 3.6 if strut else 12.3
     heads = 13.0 if r"\overset" in written else 4.0
-    bare = _MATRIX.sub(lambda found: f"\0{len(found[1].split(_ROW))}\0", _NAMES.sub("", written))
+    bare = _without(_without(written, "matrix", lambda _: ""), "bmatrix", _counted)
     rows = [max(map(int, line.split("\0")[1::2]), default=0) for line in bare.split(_ROW)]
     total = sum(n * row + heads if n else 14.0 for n in rows) + 4.0
     total += sum(map(float, _SPACE.findall(written)))
@@ -359,6 +357,17 @@ def _height(written: str) -> float:
     titles = {r"\subsection*": 24.0, r"\large\bfseries": 38.0, r"\section*": 20.0}
     titles |= {r"\includegraphics": 365.0, r"\begin{gather*}": 8.0, r"\raisebox{-\height}": 40.0}
     return total + sum(size for name, size in titles.items() if name in written)
+
+
+def _without(written: str, name: str, put: Callable[[str], str]) -> str:
+    """Return a text with something else for each environment of a name."""
+    first, *others = written.split(rf"\begin{{{name}}}")
+    each = (other.partition(rf"\end{{{name}}}") for other in others)
+    return first + "".join(put(inside) + behind for inside, _, behind in each)
+
+
+def _counted(matrix: str) -> str:
+    return f"\0{len(matrix.split(_ROW))}\0"
 
 
 def _room(section: parts.Section) -> str:
