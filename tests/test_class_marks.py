@@ -74,6 +74,19 @@ def test_file_times_decide_if_names_do_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_an_answer_to_the_problem_of_another_is_to_review(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    students = made(attncalc, tmp_path)
+    hand_in(tmp_path, students[0])
+    own = tmp_path / "answers" / "blaise-pascal.json"
+    own.write_text(next((tmp_path / "answers").iterdir()).read_text())
+    run = attncalc("check", "set", "answers")
+    said = "to review: answers/blaise-pascal.json: its numbers are those of the problem of Ada"
+    assert run.out.count("to review") == 1
+    assert said in run.out
+
+
 def test_late_answers_are_listed(attncalc: Command, tmp_path: Path) -> None:
     students = made(attncalc, tmp_path)
     hand_in(tmp_path, students[0], "lovelaceada_LATE_70_4711_answer.json")

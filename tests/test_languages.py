@@ -252,6 +252,11 @@ def test_legends_equations_and_pictures_are_translated(language: str) -> None:
     assert all(code in text for text in texts[:3])
 
 
+def test_a_count_is_no_decimal_number() -> None:
+    assert catalogue("de").say("1,000 draws") == "1.000 Ziehungen"
+    assert catalogue("ja").say("1,000 draws") == "1,000 回の抽出"
+
+
 def test_data_have_no_language(attncalc: Command) -> None:
     one = attncalc("self", str(BUNDLED / "self.json"), "--format", "csv")
     other = attncalc("self", str(BUNDLED / "self.json"), "--format", "csv", "--language", "de")
@@ -497,6 +502,22 @@ def test_the_words_and_numbers_of_pictures_are_translated(kind: str, language: s
     svg = render(solution, "svg").content.decode()
     told = re.sub(r"\(\w+: [\w-]+\)", "", re.split('-description">|</desc', svg)[1])
     assert not LEFT_IN_PICTURES.search(told)
+
+
+@pytest.mark.parametrize("language", ["de", "ja"])
+@pytest.mark.parametrize(
+    "words", ["vary scale=0:inf", "vary Q[1,1]=-0.5:0.5:3 scale=0.5,1", "simulate K[a]~N(mu,I)"]
+)
+def test_pictures_of_studies_are_translated(
+    words: str, language: str, attncalc: Command, tmp_path: Path
+) -> None:
+    command, *changes = words.split()
+    few = ("--draws", "20", "--seed", "1") if command == "simulate" else ()
+    file, out = str(BUNDLED / "average.json"), tmp_path / "study.svg"
+    run = attncalc(command, file, *changes, *few, "--language", language, "-o", str(out))
+    assert run.code == 0
+    told = re.split('-description">|</desc', out.read_text(encoding="utf-8"))[1]
+    assert not re.search(r"\b(?:values?|draws|mean|std|tokens|decimals|rows)\b", told)
 
 
 LEFT_IN_PICTURES = re.compile(

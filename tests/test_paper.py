@@ -11,10 +11,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import BUNDLED, Command, mostly_slow
 
 from attncalc.languages.catalogue import LANGUAGES, catalogue
+from attncalc.making.maker import words
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 from attncalc.solving.solution import solve
@@ -159,7 +161,7 @@ def test_a_worksheet_fits_two_pages_with_its_map_and_instruction_on_one(tokens: 
         for heads, causal in ((1, False), (1, True), (2, False)):
             problem = small_problem(tokens, heads, causal=causal, language=language)
             pages = pages_of(sheet_of(problem, Ink(), blank=True))
-            assert len(pages) <= (3 if heads > 1 and tokens > 5 else 2)
+            assert len(pages) <= 2
             say = catalogue(language).say
             assert texts(pages[-1]).split().count(say("Inputs")) == heads
             assert all(say(RULE_OF_LINES)[:20] not in texts(page) for page in pages[:-1])
@@ -174,6 +176,13 @@ def small_problem(tokens: int, heads: int, **fields: Any) -> Problem:
 
 
 _WEIGHTS = "W_Q", "W_K", "W_V"
+
+
+@pytest.mark.parametrize("tokens", mostly_slow([5, 6], 1))
+def test_named_tokens_and_two_heads_fit_two_pages(tokens: int) -> None:
+    problem = small_problem(tokens, 2, labels=words(tokens, 3), W_O=np.eye(4))
+    for blank in (True, False):
+        assert len(pages_of(sheet_of(problem, Ink(), blank=blank))) == 2
 
 
 def test_the_key_of_an_encoder_fits_two_pages() -> None:

@@ -51,6 +51,16 @@ def test_matrices_side_by_side_become_text_under_their_names(tilt: float) -> Non
     assert re.search(r"Output 1: most input 2 \(0\.62\)", text)
 
 
+def test_heads_side_by_side_keep_their_names_and_their_order() -> None:
+    lines = [("Q(1)", 10, 115), ("all", 110, 100), ("me", 110, 130)]
+    lines += [("1.00  -3.00", 180, 101), ("0.50  4.00", 180, 131)]
+    lines += [("Q(2)", 430, 115), ("all", 530, 100), ("me", 530, 130)]
+    lines += [("7.25  2.00", 600, 99), ("8.00  1.50", 600, 129)]
+    text = scans.laid_out([letters(*line, 0.0) for line in lines], 0.0)
+    first, second = "Q(1) =\n1.00  -3.00\n0.50  4.00\n", "Q(2) =\n7.25  2.00\n8.00  1.50\n"
+    assert 0 <= text.find(first) < text.find(second)
+
+
 def test_numbers_that_touch_are_split_at_a_minus() -> None:
     assert "1.00  -16.00" in scans.laid_out([letters("1.00-16.00", 0, 0)], 0.0)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.base.errors import InputError
-from attncalc.base.text import in_json
+from attncalc.base.text import in_json, of_each
+from attncalc.grading.credit import all_asked
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules
 from attncalc.problem.fields import LINES
@@ -65,6 +66,14 @@ def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
     if not sum(map(rules.weight, wanted)):
         raise InputError("no required step counts: give a step a --weight above 0")
     return Course(replace(rules, asked=wanted, points=points))
+
+
+def also_counted(key: Key, course: Course) -> tuple[str, ...]:
+    """Return the note on steps that `check` counts and an export leaves out, if there are any."""
+    others = [name for name in all_asked(key, Rules()) if name not in course.asked]
+    same = "--steps, or asked in the problem, makes both count the same steps"
+    is_said = key.problem.asked is not None or not others
+    return () if is_said else (f"attncalc check also counts {of_each(others)}: {same}",)
 
 
 def write_course(course: Course) -> str:

@@ -32,6 +32,8 @@ ONE_NUMBER = re.compile(r"(?:[-−]?\d(?:[.,]*+\d)*+\.?[×^/\d-]*+|[-−]?∞) ?
 _ROWS = {"t_each": re.compile(r"(, | and )"), "t_parts": re.compile("(; )")}
 """Where texts in a row are split."""
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
+_COUNT = re.compile(r"\d{1,3}(?:,\d{3})+")
+"""A count with its thousands apart, as 1,000."""
 AND, MORE = " and ", re.compile(r" and [\d,]+ more$")
 _MESSAGE = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"\n?)+)', re.MULTILINE)
 
@@ -106,7 +108,9 @@ class Catalogue:
 
     def number(self, text: str) -> str:
         """Return a number with the decimal sign of the language."""
-        return _POINT.sub(",", text) if self.has_comma else text
+        if not self.has_comma:
+            return text
+        return text.replace(",", ".") if _COUNT.fullmatch(text) else _POINT.sub(",", text)
 
     def within(self, source: str) -> dict[str, str]:
         """Return the messages whose words a script contains, the longest first."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
+from attncalc.languages.catalogue import ENGLISH, catalogue
 from attncalc.making.drawing import Shapes, draw, problem_of, shapes_of, stood, with_heads_anew
 from attncalc.making.judging import (
     IN_FLOATS,
@@ -45,11 +46,9 @@ of more than 100 scores the largest is large more often."""
 SAME = 1e-9
 """The relative difference of numbers that only float errors explain."""
 WORDS = (
-    "the", "cat", "sat", "on", "a", "mat", "dogs", "run", "far", "she", "saw", "red", "birds",
-    "fly", "home", "we", "like", "warm", "tea", "they", "sing", "old", "songs", "he", "reads",
-    "long", "books", "rain", "falls", "all", "day", "you", "ask", "me", "why", "fish", "swim",
-    "deep", "sun", "sets", "late",
-)  # fmt: skip
+    "the cat sat on a mat dogs run far she saw red birds fly home we like warm tea they sing old "
+    "songs he reads long books rain falls all day you ask me why fish swim deep sun sets late"
+)
 """More words than a problem by hand has tokens; further tokens get numbers."""
 
 
@@ -278,17 +277,18 @@ def with_words(wishes: Wishes, seed: int) -> Wishes:
     if wishes.kind in ("cross", "decoder"):
         count += wishes.keys or wishes.tokens
     start = int(Random(f"words {seed}").random() * 1000)
-    return replace(wishes, labels=words(count, start))
+    return replace(wishes, labels=words(count, start, wishes.settings.get("language", ENGLISH)))
 
 
-def words(count: int, start: int) -> tuple[str, ...]:
-    """Return so many words from the list, beginning at `start`.
+def words(count: int, start: int, language: str = ENGLISH) -> tuple[str, ...]:
+    """Return so many words from the list in a language, beginning at `start`.
 
     >>> words(3, 0)
     ('the', 'cat', 'sat')
     """
-    known = len(WORDS)
+    listed = catalogue(language).say(WORDS).split()
+    known = len(listed)
     return tuple(
-        WORDS[(start + place) % known] + (f" {place // known + 1}" if place >= known else "")
+        listed[(start + place) % known] + (f" {place // known + 1}" if place >= known else "")
         for place in range(count)
     )

@@ -4,6 +4,7 @@ Nothing recognized is final: an answer from a picture is always provisional. Han
 """
 
 import io
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,12 +36,15 @@ _DAGGER = re.compile(r"(?<=[.,]\d\d)[†‡÷+tf*']$")
 """The mark of a value that is not 0 and shown as 0.00, and what it is recognized as."""
 _OF_SENTENCES = re.compile(r"[():·+/;]")
 _WORD, _ANOTHER = re.compile(r"[A-Za-z]{3}"), re.compile(r"\s[A-Za-z]{2}")
-_LABEL = re.compile(r"([A-Za-z][\w.]*+(?:\s[\w.]++)?)\s*+(?:=.*)?")
+_HEAD = r"\s?\([1-9]\d?\)"
+_LABEL = re.compile(rf"([A-Za-z][\w.]*+(?:\s[\w.]++)?(?:{_HEAD})?)\s*+(?:=.*)?")
+_OF_HEAD = re.compile(rf"([A-Z][A-Za-z_]*?){_HEAD}(?:\s?=)?")
+"""The name of a matrix of a head, as Q(1)."""
 
 
 def _is_sentence(text: str) -> bool:
     """Return whether a line is more than numbers and names: two words, or marks of a sentence."""
-    if "=" in text:
+    if "=" in text or _OF_HEAD.fullmatch(text):
         return False
     word = _WORD.search(text)
     has_words = word is not None and _ANOTHER.search(text, word.end()) is not None
@@ -204,22 +208,26 @@ def _tilt(boxes: Any) -> float:
 def laid_out(lines: Sequence[Any], tilt: float) -> str:
     """Return text with each matrix below its name, from the letters of lines, and their tilt."""
     words: list[Word] = []
-    sentences: list[tuple[float, str]] = []
+    sentences: list[tuple[float, float, str]] = []
     for line in lines:
         found = list(_words([(c, _upright(box, tilt)) for c, _, box in line]))
         text = " ".join(word.text for word in found)
         if _is_sentence(text):
-            sentences.append((found[0].y, text))
+            sentences.append((found[0].y, 0.0, text))
         else:
             words += found
     words = [w._replace(text="O =") if _is_the_letter(w, words) else w for w in words]
     numbers = [word for word in words if word.is_number]
     labels = [word for word in words if not word.is_number]
     parts = list(sentences)
-    for block in _blocks(numbers, labels):
+    blocks = sorted(_blocks(numbers, labels), key=lambda block: min(word.y for word in block))
+    top = -math.inf
+    for block in blocks:
         rows = "\n".join("  ".join(word.text for word in row) for row in _rows(block))
-        parts.append((min(word.y for word in block), f"{_label(block, labels)}\n{rows}\n"))
-    return "\n".join(text for _, text in sorted(parts, key=lambda part: part[0]))
+        first = min(block, key=lambda word: word.y)
+        top = top if first.y - top < first.height else first.y  # side by side: from the left
+        parts.append((top, first.left, f"{_label(block, labels)}\n{rows}\n"))
+    return "\n".join(text for *_, text in sorted(parts))
 
 
 def _is_the_letter(word: Word, words: Sequence[Word]) -> bool:
@@ -342,7 +350,13 @@ def _label(block: Sequence[Word], labels: Sequence[Word]) -> str:
         for label in named
         if 0 < top - label.y < 4 * height and left - 12 * height < label.left < right
     ]
-    chosen = min(beside, key=lambda label: -label.right, default=None) or max(
+    of_head = [
+        label
+        for label in named
+        if _OF_HEAD.fullmatch(label.text) and 0 < left - label.left < 20 * height
+        and top - height < label.y < bottom + height
+    ]  # fmt: skip
+    chosen = max(of_head or beside, key=lambda label: label.right, default=None) or max(
         above, key=lambda label: label.y, default=None
     )
     match = _LABEL.fullmatch(chosen.text) if chosen else None

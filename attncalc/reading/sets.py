@@ -79,12 +79,16 @@ class ClassSet(NamedTuple):
 
 
 class Paired(NamedTuple):
-    """An answer with its student and problem, by their indices in the set, and the evidence."""
+    """An answer with its student and problem, by their indices in the set, and the evidence.
+
+    unclear: why it is not marked, if it is one of several answers of which none is the newest.
+    """
 
     student: int
     problem: int
     place: Path
     how: str
+    unclear: str = ""
 
 
 class Unpaired(NamedTuple):
@@ -223,7 +227,9 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
         else:
             why = "as it was handed out: nothing is filled in"
             untouched = [Unpaired(one.place, why) for one in each]
-            unpaired += _of_several(given, changed) if changed else untouched
+            unclear = [*_of_several(changed)]
+            paired += unclear[:1]
+            unpaired += [Unpaired(one.place, one.unclear) for one in unclear[1:]] or untouched
     if not paired and not unpaired:
         raise InputError(_of_nothing(answers))
     return sorted(paired), unpaired
@@ -310,22 +316,22 @@ def _is_read(place: Path) -> bool:
 
 
 def _is_as_handed_out(given: ClassSet, one: Paired) -> bool:
-    """Return whether a file is unchanged from the set, in a folder that was returned entirely."""
-    original = given.handed[one.student][one.problem].file.parent / one.place.name
+    """Return whether a file is unchanged from the set, under any name of the same ending."""
+    folder, ending = given.handed[one.student][one.problem].file.parent, one.place.suffix
     try:
-        are_files = original.is_file() and one.place.is_file()  # a pipe may block forever
-        return are_files and original.read_bytes() == one.place.read_bytes()
+        if not one.place.is_file():  # a pipe may block forever
+            return False
+        content, handed = one.place.read_bytes(), folder.iterdir()
+        return any(each.suffix == ending and each.read_bytes() == content for each in handed)
     except OSError:  # reading it reports the error
         return False
 
 
-def _of_several(given: ClassSet, each: Sequence[Paired]) -> Iterator[Unpaired]:
+def _of_several(each: Sequence[Paired]) -> Iterator[Paired]:
     """Yield answers of which only one could be marked, if the names do not decide."""
-    who = given.students[each[0].student].name
-    which = f" to problem {given.problems[each[0].problem]}" if len(given.problems) > 1 else ""
     for one in each:
         others = of_each([str(other.place) for other in each if other is not one])
-        yield Unpaired(one.place, f"one of {len(each)} answers of {who}{which}: also {others}")
+        yield one._replace(unclear=f"one of {len(each)} answers, none of them newer: also {others}")
 
 
 def _answers(given: ClassSet, answers: Sequence[str]) -> Iterator[_Found]:

@@ -399,6 +399,11 @@ def is_to_fill_in(part: Part) -> bool:
     return isinstance(part, Section) and part.has_room
 
 
+def is_tile(part: Part) -> bool:
+    """Return whether a part is a step that can be beside others: without work or marks."""
+    return isinstance(part, Section) and not (part.lines or part.is_marked)
+
+
 class DocumentWriter(Generic[T]):
     """A form of output: it writes a part by the method that is named like its class."""
 
@@ -428,14 +433,18 @@ class DocumentWriter(Generic[T]):
 
     def body(self, content: Iterable[Part]) -> Iterator[T]:
         """Yield the parts of a document."""
-        for is_blank, group in groupby(content, is_to_fill_in):
-            if is_blank:
-                yield from self.to_fill_in(cast("list[Section]", [*group]))
+        for is_beside, group in groupby(content, self.is_beside):
+            if is_beside:
+                yield from self.in_rows(cast("list[Section]", [*group]))
             else:
                 yield from chain.from_iterable(map(self.write, group))
 
-    def to_fill_in(self, sections: Sequence[Section]) -> Iterator[T]:
-        """Yield steps of a worksheet."""
+    def is_beside(self, part: Part) -> bool:
+        """Return whether a part may be beside others like it: a step of a worksheet."""
+        return is_to_fill_in(part)
+
+    def in_rows(self, sections: Sequence[Section]) -> Iterator[T]:
+        """Yield steps that may be side by side."""
         return chain.from_iterable(map(self.write, sections))
 
     def title(self, text: str) -> Iterator[T]:

@@ -6,6 +6,8 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
 
 from attncalc.base.latex_text import CJK, LETTERS, in_latex
 from attncalc.base.text import capital
@@ -64,6 +66,11 @@ RULE_OF_LINES = (
     "for each output, draw a solid line to the input of its largest weight, "
     "and a dashed line to that of its second"
 )
+PAGE = 702.0
+"""Points of a page, less some for its end."""
+_PICTURE = re.compile(r"\\begin\{picture\}\((\d+),(\d+)\)")
+_ROW = r" \\"
+_SPACE = re.compile(r"\\vspace\{(\d+)pt")
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
 """A letter in the words of an equation."""
 KEYS = {"most": "Bold:", "second": "underlined:"}
@@ -118,20 +125,55 @@ def _cjk_fonts(text: str) -> str:
 """
 
 
+class _Fit(NamedTuple):
+    """A size of letters: its commands, and its height and width as shares of the usual ones."""
+
+    commands: str = ""
+    height: float = 1.0
+    width: float = 1.0
+
+
+_SMALLER = r"\let\Large\large\let\large\normalsize\let\normalsize"
+_FITS = (
+    _Fit(),
+    _Fit(rf"{_SMALLER}\small\let\small\footnotesize\normalsize", 0.9, 0.93),
+    _Fit(rf"{_SMALLER}\footnotesize\let\small\scriptsize\normalsize", 0.8, 0.86),
+    _Fit(rf"{_SMALLER}\scriptsize\let\small\scriptsize\normalsize", 0.7, 0.8),
+)
+
+
 def _body(document: parts.Document, picture: str | None, room: float) -> str:
-    written = _Latex(picture, room).document(in_language(document))
-    whole = "\n".join([*_HEAD, *written, r"\endgroup", ""])
+    shown = in_language(document)
+    is_short = room == layout.LINE_OF_OWN and all(map(parts.is_tile, shown.sections))
+
+    @cache
+    def made(fit: _Fit) -> list[str]:
+        return list(_Latex(picture, room / fit.width, fit).document(shown))
+
+    def takes(fit: _Fit, pages: int) -> bool:
+        return fit.height * sum(map(_height, made(fit))) <= pages * PAGE
+
+    fits = _FITS if is_short else ()
+    fit = next((each for pages in (2, 3) for each in fits if takes(each, pages)), _FITS[0])
+    written = made(fit)
+    smaller = rf"{fit.commands}\setlength{{\arraycolsep}}{{{5 * fit.width:.1f}pt}}{_SKIPS}"
+    size = [smaller] if fit.commands else []
+    whole = "\n".join([*_HEAD, *size, *written, r"\endgroup", ""])
     return formulas_in_language(whole, document.language, form=in_latex)
 
 
 class _Latex(parts.DocumentWriter[str]):
     hint = ""
 
-    def __init__(self, picture: str | None, room: float) -> None:
+    def __init__(self, picture: str | None, room: float, fit: _Fit = _FITS[0]) -> None:
         self.picture = picture
-        self.room = room
+        self.room, self.fit = room, fit
 
-    def to_fill_in(self, sections: Sequence[parts.Section]) -> Iterator[str]:
+    def is_beside(self, part: parts.Part) -> bool:
+        """Return whether a part may be beside others like it: with small letters, also of a key."""
+        return parts.is_tile(part) if self.fit.commands else super().is_beside(part)
+
+    def in_rows(self, sections: Sequence[parts.Section]) -> Iterator[str]:
         """Yield steps to fill in, narrow ones side by side above the room for their work."""
         tiles = [self._tile(section) for section in sections]
         for first, end in blocks_of([width for width, _ in tiles], self.room, layout.BETWEEN):
@@ -139,8 +181,9 @@ class _Latex(parts.DocumentWriter[str]):
                 yield from self.section(sections[first])
                 continue
             boxes = f"\\hspace{{{layout.BETWEEN}pt}}%\n".join(tile for _, tile in tiles[first:end])
-            yield rf"\par{_BREAK}\bigskip\noindent {boxes}\par\nopagebreak"
-            yield rf"\noindent {self._work_label}\par{_room(sections[first])}"
+            yield rf"\par{_BREAK}\bigskip\noindent {boxes}\par"
+            if sections[first].has_room:
+                yield rf"\nopagebreak\noindent {self._work_label}\par{_room(sections[first])}"
 
     @property
     def _work_label(self) -> str:
@@ -154,12 +197,14 @@ class _Latex(parts.DocumentWriter[str]):
         widths = [SIZE_OF_TITLE * layout.text_width(title), wide]
         between = (len(blocks) - 1) * layout.BETWEEN  # and as much again for signs of equality
         widths.append(sum(block.width for block in blocks) + 2 * between)
-        if section.remarks or section.legend or any(block.caption for block in blocks):
+        said = section.remarks or section.legend or section.hidden
+        if said or any(block.caption for block in blocks):
             return self.room, ""
         matrices = _beside(blocks)
         head = rf"{{\large\bfseries {title}}}\par{layout.paragraph(f'{name} = {equation}')}"
         lines, width = rf"{head}\smallskip\({matrices}\)", max(widths)
-        return width, rf"\begin{{minipage}}[t]{{{width:.0f}pt}}{lines}\end{{minipage}}"
+        wide = width * self.fit.width
+        return width, rf"\begin{{minipage}}[t]{{{wide:.0f}pt}}{lines}\end{{minipage}}"
 
     def title(self, text: str) -> Iterator[str]:
         yield rf"\section*{{{in_latex(text)}}}"
@@ -184,7 +229,8 @@ class _Latex(parts.DocumentWriter[str]):
 
     def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[layout.MatrixBlock]:
         for grid in grids:
-            yield from layout.matrix_blocks(grid, self.room, self.say)
+            small = bool(self.fit.commands)
+            yield from layout.matrix_blocks(grid, self.room, self.say, is_small=small)
 
     def _displayed(self, blocks: Iterable[layout.MatrixBlock], first: str = "") -> Iterator[str]:
         lines = list(layout.side_by_side(blocks, self.room))
@@ -262,9 +308,9 @@ class _Latex(parts.DocumentWriter[str]):
             maps = [_empty_map(connections, each, self.say, wide) for each in titles]
             longest = max(len(connections.inputs), len(connections.outputs))
             count = max(1, MOST_DOTS // (longest + 2)) * (1 + is_narrow)
-            whole = [*lines, _said(self.say(RULE_OF_LINES)), _centered(maps[:count])]
+            whole = [*lines, _said(self.say(RULE_OF_LINES)), self._centered(maps[:count])]
             yield _BREAK + _on_one_page(whole)
-            yield from (_centered([each]) for each in maps[count:])
+            yield from (self._centered([each]) for each in maps[count:])
             return
         for _, head, sentences in connections.shown:
             if head:
@@ -274,11 +320,15 @@ class _Latex(parts.DocumentWriter[str]):
             yield from lines
             return
         is_short = len(lines) <= MOST_BESIDE_A_MAP
-        height = rf"height={0.5 if is_short else 0.7}\textheight"
+        height = rf"height={self.fit.height * (0.5 if is_short else 0.7):.2g}\textheight"
         size = rf"width=0.8\linewidth,{height},keepaspectratio"
         picture = rf"\includegraphics[{size}]{{{self.picture}}}"
         lines.append(rf"\begin{{center}}{picture}\end{{center}}")
         yield from [_on_one_page(lines)] if is_short else lines
+
+    def _centered(self, pictures: Iterable[str]) -> str:
+        begin = rf"\begin{{center}}\setlength{{\unitlength}}{{{self.fit.height:g}pt}}"
+        return "\n".join([begin, *pictures, r"\end{center}"])
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
         score = in_latex(self.say(f"Score: {verdict.score} ({verdict.share})"))
@@ -292,6 +342,32 @@ class _Latex(parts.DocumentWriter[str]):
     def sheet(self, sheet: parts.Sheet) -> Iterator[str]:
         yield from self.heading(capital(sheet.title))
         yield from layout.tabulars(sheet.grid, self.room)
+
+
+def _height(written: str) -> float:
+    """Return about how many points a part of a page takes in the usual size."""
+    strut = layout.EMPTY_STRUT.search(written)
+    row = 10 * float(strut[1]) + 3.6 if strut else 12.3
+    heads = 13.0 if r"\overset" in written else 4.0
+    bare = _without(_without(written, "matrix", lambda _: ""), "bmatrix", _counted)
+    rows = [max(map(int, line.split("\0")[1::2]), default=0) for line in bare.split(_ROW)]
+    total = sum(n * row + heads if n else 14.0 for n in rows) + 4.0
+    total += sum(map(float, _SPACE.findall(written)))
+    total += sum(int(wide) * int(high) for wide, high in _PICTURE.findall(written)) / 450
+    titles = {r"\subsection*": 24.0, r"\large\bfseries": 38.0, r"\section*": 20.0}
+    titles |= {r"\includegraphics": 365.0, r"\begin{gather*}": 8.0, r"\raisebox{-\height}": 40.0}
+    return total + sum(size for name, size in titles.items() if name in written)
+
+
+def _without(written: str, name: str, put: Callable[[str], str]) -> str:
+    """Return a text with something else for each environment of a name."""
+    first, *others = written.split(rf"\begin{{{name}}}")
+    each = (other.partition(rf"\end{{{name}}}") for other in others)
+    return first + "".join(put(inside) + behind for inside, _, behind in each)
+
+
+def _counted(matrix: str) -> str:
+    return f"\0{len(matrix.split(_ROW))}\0"
 
 
 def _room(section: parts.Section) -> str:
@@ -320,10 +396,6 @@ def _footnote(section: parts.Section, say: Callable[[str], str]) -> Iterator[str
         values = [rf"\({in_tex(entry)} = {in_tex(value)}\)" for entry, value in found[:MOST_NAMED]]
         said = "; ".join([*values, *map(say, more_than_named(found))])
         yield rf"\noindent \textdagger{{}} {in_latex(say('not zero'))}: {said}.\par"
-
-
-def _centered(pictures: Iterable[str]) -> str:
-    return "\n".join([r"\begin{center}\setlength{\unitlength}{1pt}", *pictures, r"\end{center}"])
 
 
 def _empty_map(

@@ -43,11 +43,12 @@ WIDEST_HEAD = 60.0
 """Points of a name that fits over a column; wider ones are listed above the matrix."""
 BETWEEN = 20.0
 """Points between two matrices on one line."""
-_EMPTY_STRUT = r"\rule{0pt}{1.5em}"
-_EMPTY_WIDTHS = {rf"{_EMPTY_STRUT}\underline{{\hspace{{{em}em}}}}": 10.0 * em for em in (3, 2)}
+EMPTY_STRUT = re.compile(r"\\rule\{0pt\}\{([\d.]+)em\}")
+_EMPTY_WIDTHS = {
+    rf"\rule{{0pt}}{{{high}em}}\underline{{\hspace{{{wide}em}}}}": 10.0 * wide
+    for wide, high in ((3, 1.5), (1.6, 1.3))
+}
 _EMPTY, _NARROW_EMPTY = _EMPTY_WIDTHS
-MOST_WIDE_ROWS = 4
-"""Rows of heads with wide blanks: with more, blanks are narrow, so that heads fit side by side."""
 _DOTS = r"\cdots", r"\vdots"
 _BESIDE = "\n\\qquad "
 """The space between two equations on a line."""
@@ -179,10 +180,13 @@ class MatrixBlock(NamedTuple):
 
 
 def matrix_blocks(
-    grid: Grid, room: float, say: Callable[[str], str] = str
+    grid: Grid, room: float, say: Callable[[str], str] = str, *, is_small: bool = False
 ) -> Iterator[MatrixBlock]:
-    """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page."""
-    empty = _NARROW_EMPTY if grid.head and len(grid.rows) > MOST_WIDE_ROWS else _EMPTY
+    """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page.
+
+    is_small: with narrow blanks.
+    """
+    empty = _NARROW_EMPTY if is_small else _EMPTY
     texts = [
         [_entry(cell, empty) if cell else _DOTS[place is None] for cell in row]
         for place, row in zip(grid.row_places, grid.cells(), strict=True)
@@ -222,7 +226,8 @@ def side_by_side(blocks: Iterable[MatrixBlock], room: float, first: str = "") ->
         equation = f"{block.name} = {block.matrix}"
         if block.caption:
             said = capital(block.caption)
-            yield f"\\parbox{{{room:.0f}pt}}{{\\raggedright {said}.}} \\\\*\n{equation}"
+            wide = min(room, LINE_OF_OWN)
+            yield f"\\parbox{{{wide:.0f}pt}}{{\\raggedright {said}.}} \\\\*\n{equation}"
             continue
         line.append(equation)
         used += block.width + BETWEEN
@@ -307,7 +312,7 @@ def _bracketed(names: Sequence[str], headed: tuple[str, list[list[str]]]) -> str
         matrix = f"\\overset{{{over}}}{{{matrix}}}"
     if not names:
         return matrix
-    strut = _EMPTY_STRUT if _EMPTY_STRUT in rows[0][0] else _STRUT
+    strut = found[0] if (found := EMPTY_STRUT.search(rows[0][0])) else _STRUT
     beside = " \\\\\n".join(rf"\text{{{name}}}{strut}" for name in names)
     return f"\\begin{{matrix}}\n{beside}\n\\end{{matrix}}\n{matrix}"
 

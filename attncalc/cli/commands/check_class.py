@@ -15,6 +15,7 @@ from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands import marking
 from attncalc.cli.commands.check_state import State
+from attncalc.cli.commands.copied import copied
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.commands.screens import tables_of, written
 from attncalc.cli.streams import counted, note
@@ -57,6 +58,7 @@ RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 TABLES = ("table", "csv")
 HIDDEN = "(hidden)"
 """The name of a file in an anonymous table."""
+SEVERAL = "one of several answers, none of them newer"
 NOTHING = Marked("", None, class_rows.NO_ANSWER)
 """The result of an answer that was not handed in."""
 
@@ -127,6 +129,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
         Stray(str(each.place), each.why, "replaced" if each.is_replaced else "unmatched")
         for each in unpaired
     ]
+    strays += copied(given, paired, rows, rules)
     if flags["anonymous"]:
         entries.sort(key=lambda each: each.student)  # the order of the list would name them
         strays = [Stray(HIDDEN, "its name may identify a student", each.what) for each in strays]
@@ -347,16 +350,19 @@ def _mark_one(
     key = key_of(problem, way.rules)
     rules = _of(key, way.rules)
     possible = possible_of(key, rules)
-    marked = NOTHING if answer is None else _attempt(key, answer.place, rules, way, student)
+    marked = NOTHING if answer is None else _attempt(key, answer, rules, way, student)
     row = class_rows.outcome(marked, "" if answer is None else answer.how, possible)
     if marked.marking is None:
         return row, class_rows.not_marked(name, marked.error, problem.language)
     return row, page_of(marked, way.shown)
 
 
-def _attempt(key: Key, place: Path, rules: Rules, way: _Way, student: Student) -> Marked:
+def _attempt(key: Key, paired: Paired, rules: Rules, way: _Way, student: Student) -> Marked:
     """Mark an answer; one that cannot be read stops none of the others."""
+    place = paired.place
     shown = HIDDEN if way.hides else str(place)
+    if paired.unclear:
+        return Marked(shown, None, SEVERAL if way.hides else paired.unclear)
     try:
         refuse_found(place, may_link=True)  # a file in a folder is not a link: see `pairs`
         with key.names_at_hand():

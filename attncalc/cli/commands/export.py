@@ -10,8 +10,9 @@ from attncalc.base.errors import InputError, OutputError
 from attncalc.base.typed import quoted
 from attncalc.cli.commands.marking import rules_from, with_known_steps
 from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
-from attncalc.exporting.rules import Course, course_of
+from attncalc.exporting.rules import Course, also_counted, course_of
 from attncalc.grading.key import Key, key_of
 from attncalc.problem.stated import heading
 from attncalc.reading.sets import is_set
@@ -56,6 +57,8 @@ def export(flags: Mapping[str, Any]) -> None:
     check_targets(target)  # again, since inputs are known now
     _refuse_another_ending(target, system)
     deliver(_exported(system, key, course, target))
+    for said in () if flags["steps"] else also_counted(key, course):
+        note(said)
 
 
 def _target(out: str | None, system: str) -> Target:

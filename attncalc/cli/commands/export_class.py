@@ -15,7 +15,7 @@ from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.streams import counted
 from attncalc.cli.targets import Output, Target, check_targets, deliver
 from attncalc.exporting import gradescope, moodle, numbas, prairielearn, stack
-from attncalc.exporting.rules import course_of
+from attncalc.exporting.rules import also_counted, course_of
 from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
 from attncalc.languages.catalogue import catalogue
@@ -45,6 +45,9 @@ def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | No
     versions = _versions(given, partial(_version, system, rules, points))
     files, notes = WRITERS[system](given, versions)
     place = target.place or Path("-")
+    for name, key in zip(given.problems, () if flags["steps"] else samples, strict=False):
+        course = course_of(key, marking.rules_of_one(rules, key), points)
+        notes += tuple(f"problem {name}: {said}" for said in also_counted(key, course))
     named = {place / name if target.is_folder else place: files[name] for name in files}
     deliver(Output(target, named, (*notes, _counted(given, system))))
 

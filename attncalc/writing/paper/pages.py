@@ -54,6 +54,10 @@ class Line(NamedTuple):
     stays: bool = False
     shrinks: bool = False
 
+    def scaled(self, share: float) -> "Line":
+        """Return the line at a share of its size."""
+        return self._replace(box=scaled(self.box, share), space=self.space * share)
+
 
 class Sheet(NamedTuple):
     """One document: its lines, and the texts at the top and bottom of its pages."""
@@ -123,7 +127,7 @@ def _fitting(group: list[Line], room: float) -> list[Line]:
     share = int(1000 * (1 - missing / pictures)) / 1000 if pictures else 1.0
     if not SMALLEST_PICTURE <= share < 1:
         return group
-    return [x._replace(box=scaled(x.box, share)) if x.shrinks else x for x in group]
+    return [x.scaled(share) if x.shrinks else x for x in group]
 
 
 def _balanced(pages: list[list[Line]]) -> list[list[Line]]:

@@ -2,8 +2,8 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby
-from typing import NamedTuple, cast
+from itertools import chain
+from typing import NamedTuple
 
 from attncalc.base.text import capital, of_each
 from attncalc.languages.catalogue import ENGLISH
@@ -38,7 +38,7 @@ WORK = 9.0
 """The size of the written-out work."""
 BETWEEN, INDENT, FIRST = 24.0, 14.0, 5.0
 ROOM_BESIDE = 150.0
-"""The least width of the room for work beside a matrix."""
+"""The least width of the room for work beside a matrix, or of sentences beside a picture."""
 MOST_SHEETS = 2
 """Pages of a worksheet, if the spaces on it may become small enough."""
 TALLEST_PICTURE, TALLEST_CODE = 560.0, 50.0
@@ -48,19 +48,24 @@ TOO_MANY = "The map is left out: it has too many lines for a page."
 
 
 class Spaces(NamedTuple):
-    """The room on a worksheet: width and height for an answer, height for work, steps in rows."""
+    """The room on a page: width and height for an answer, height for work, steps in rows.
+
+    scale: of all that is on it.
+    """
 
     answer: tuple[float, float]
     work: float
     in_rows: bool = False
+    scale: float = 1.0
 
 
 SPACES = (
     *(Spaces(BLANK, 90), Spaces((34, 20), 56)),
     *(Spaces((34, 18), 40, in_rows=True), Spaces((30, 16), 20, in_rows=True)),
     *(Spaces((28, 13), 8, in_rows=True), Spaces((17, 10), 4, in_rows=True)),
+    *(Spaces((22, 13), 4, in_rows=True, scale=scale) for scale in (0.9, 0.8, 0.72)),
 )
-"""The spaces of worksheets, the widest first."""
+"""The spaces of worksheets, the widest first; keys have those with steps in rows, too."""
 
 
 class Paper(NamedTuple):
@@ -105,43 +110,43 @@ def write_paper(documents: Sequence[parts.Document], report: Report | None = Non
 def _sheet(document: parts.Document, ink: Ink) -> Sheet:
     shown = in_language(document)
     names = [each.text for each in shown.parts if isinstance(each, parts.Field) and each.text]
-    is_blank, has_tiles = (any(map(each, shown.parts)) for each in (parts.is_to_fill_in, _is_tile))
-    kinds = SPACES if is_blank else (SPACES[0], SPACES[-1]) if has_tiles else SPACES[:1]
-    sizes = (list(_Paper(ink, document.language, spaces).document(shown)) for spaces in kinds)
+    kinds = (parts.is_to_fill_in, parts.is_tile)
+    is_blank, has_tiles = (any(map(each, shown.parts)) for each in kinds)
+    spaces = SPACES if is_blank else (SPACES[0], *SPACES[-4:]) if has_tiles else SPACES[:1]
+    papers = (_Paper(ink, document.language, each) for each in spaces)
+    sizes = ((each.spaces.scale, list(each.document(shown))) for each in papers)
     return Sheet(shown.title, ", ".join(names), _on_few_pages(sizes))
 
 
-def _is_tile(part: parts.Part) -> bool:
-    """Return whether a part is a step that can be beside others: without work or marks."""
-    return isinstance(part, parts.Section) and not (part.lines or part.is_marked)
+def _on_few_pages(sizes: Iterable[tuple[float, list[Line]]]) -> list[Line]:
+    """Return the first of several sizes that takes few pages, or else that with the fewest.
 
-
-def _on_few_pages(sizes: Iterator[list[Line]]) -> list[Line]:
-    """Return the first of several sizes that takes few pages, or else that with the fewest."""
-    best = next(sizes)
-    for lines in sizes:
-        if len(broken(best)) <= MOST_SHEETS:
+    Letters are smaller only if this makes few pages of more.
+    """
+    found: dict[int, list[Line]] = {}
+    for scale, lines in sizes:
+        scaled_lines = [line.scaled(scale) for line in lines]
+        count = len(broken(scaled_lines))
+        if scale == 1 or count <= MOST_SHEETS:
+            found.setdefault(count, scaled_lines)
+        if count <= MOST_SHEETS:
             break
-        best = min(best, lines, key=lambda each: len(broken(each)))
-    return best
+    return found[min(found)]
 
 
 class _Paper(parts.DocumentWriter[Line]):
     def __init__(self, ink: Ink, language: str = ENGLISH, spaces: Spaces = SPACES[0]) -> None:
-        self.ink, self.spaces = ink, spaces
+        self.ink, self.spaces, self.room = ink, spaces, ROOM / spaces.scale
         self.formulas, self.small = (Formulas(ink, size, language) for size in (SIZE, WORK))
 
-    def body(self, content: Iterable[parts.Part]) -> Iterator[Line]:
-        for is_tile, group in groupby(content, _is_tile):
-            if is_tile and self.spaces.in_rows:
-                yield from self._steps(cast("list[parts.Section]", [*group]))
-            else:
-                yield from chain.from_iterable(map(self.write, group))
+    def is_beside(self, part: parts.Part) -> bool:
+        """Return whether a part may be beside others like it, if there is little room."""
+        return self.spaces.in_rows and parts.is_tile(part)
 
-    def _steps(self, sections: Sequence[parts.Section]) -> Iterator[Line]:
+    def in_rows(self, sections: Sequence[parts.Section]) -> Iterator[Line]:
         """Yield steps, narrow ones side by side, on worksheets above the room for their work."""
         tiles = [self._tile(section) for section in sections]
-        for first, end in blocks_of([tile.width for tile in tiles], ROOM, BETWEEN):
+        for first, end in blocks_of([tile.width for tile in tiles], self.room, BETWEEN):
             if end - first == 1:
                 yield from self.section(sections[first])
                 continue
@@ -155,7 +160,7 @@ class _Paper(parts.DocumentWriter[Line]):
         blocks = list(self._blocks(section.shown))
         said = [*section.remarks, *section.legend, *footnote(section, self.say)]
         if said or any(block.caption for block in blocks):
-            return Box(ROOM)
+            return Box(self.room)
         matrices = beside([block.box for block in blocks], BETWEEN)
         title, equation = self._titled(section, matrices.width)
         return _stacked([*title, *equation, Line(matrices, 8.0)])
@@ -171,8 +176,11 @@ class _Paper(parts.DocumentWriter[Line]):
         yield from self._said(text, HEADING, space=14.0, stays=True)
 
     def listed(self, texts: Iterable[str]) -> Iterator[Line]:
+        return self._listed(texts, self.room)
+
+    def _listed(self, texts: Iterable[str], room: float) -> Iterator[Line]:
         for text in texts:
-            lines = list(self.ink.wrapped(sentence(text), ROOM - INDENT))
+            lines = list(self.ink.wrapped(sentence(text), room - INDENT))
             for place, line in enumerate(lines):
                 lead = self.ink.text("•") if not place else Box(0)
                 box = placed([(2.0, 0.0, lead), (INDENT, 0.0, line)])
@@ -181,17 +189,18 @@ class _Paper(parts.DocumentWriter[Line]):
     def field(self, field: parts.Field) -> Iterator[Line]:
         label = self.ink.text(words := f"{capital(self.say(field.label))}: ")
         if field.text is None:
-            yield Line(beside([label, rule(ROOM - label.width, -2.0)]), 10.0)
+            yield Line(beside([label, rule(self.room - label.width, -2.0)]), 10.0)
             return
         said = list(self._said(f"{words}{field.text}", space=6.0))
         if (svg := qr_code(field.code)) is not None:
-            code, first = picture(svg, self.ink, ROOM, TALLEST_CODE), said[0].box
-            left = max(ROOM - code.width, first.width)
+            code, first = picture(svg, self.ink, self.room, TALLEST_CODE), said[0].box
+            left = max(self.room - code.width, first.width)
             said[0] = Line(placed([(0.0, 0.0, first), (left, 0.0, code)]))
         yield from said
 
     def facts(self, facts: parts.Facts) -> Iterator[Line]:
-        yield from self._said(sentence("; ".join(facts.texts)), SMALL, space=6.0)
+        text = sentence("; ".join(facts.texts)).replace("√d_k", "√dₖ")
+        yield from self._said(text, SMALL, space=6.0)
 
     def given(self, given: parts.Given) -> Iterator[Line]:
         yield from self.heading(self.say("Given"))
@@ -200,11 +209,11 @@ class _Paper(parts.DocumentWriter[Line]):
     def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[Block]:
         for grid in grids:
             empty = self.spaces.answer
-            yield from matrix_blocks(grid, self.formulas, ROOM, self.say, empty=empty)
+            yield from matrix_blocks(grid, self.formulas, self.room, self.say, empty=empty)
 
     def _title_of(self, section: parts.Section) -> Iterator[Line]:
         name = self.formulas.name(section.step.name)
-        title = list(self.ink.wrapped(f": {section.said}", ROOM - name.width, HEADING))
+        title = list(self.ink.wrapped(f": {section.said}", self.room - name.width, HEADING))
         yield Line(beside([name, title[0]]), 14.0, stays=True)
         yield from (Line(line, 2.0, stays=True) for line in title[1:])
 
@@ -218,14 +227,13 @@ class _Paper(parts.DocumentWriter[Line]):
         return title, equation
 
     def section(self, section: parts.Section) -> Iterator[Line]:
-        title, equation = self._titled(section, ROOM)
-        yield from title
-        yield from self._result(section, list(self._blocks(section.shown)), equation)
-        if section.legend:
-            yield from self.legend(parts.Legend(section.legend))
+        title, equation = self._titled(section, self.room)
+        result = list(self._result(section, list(self._blocks(section.shown)), equation))
+        below = [*self.legend(parts.Legend(section.legend))] if section.legend else []
         for text in (*footnote(section, self.say), *section.remarks):
-            yield from self._said(sentence(text), SMALL)
-        yield from self._work(section)
+            below += self._said(sentence(text), SMALL)
+        result[-1] = result[-1]._replace(stays=bool(below))
+        yield from [*title, *result, *_stay(below), *self._work(section)]
 
     def _result(
         self, section: parts.Section, blocks: Sequence[Block], lines: list[Line]
@@ -240,11 +248,11 @@ class _Paper(parts.DocumentWriter[Line]):
         label = self.ink.text(self.say("Work:"), SMALL) if section.has_room else Box(0)
         if not any(block.caption for block in blocks):
             block = beside([each.box for each in blocks], BETWEEN)
-            wanted, is_one = ROOM_BESIDE if section.has_room else 0.0, len(blocks) == 1
-            if is_one and len(lines) == 1 and lines[0].box.width + block.width + wanted <= ROOM:
+            wanted = block.width + (ROOM_BESIDE if section.has_room else 0.0)
+            if len(blocks) == len(lines) == 1 and lines[0].box.width + wanted <= self.room:
                 equals = [lines.pop().box, self.formulas.sign("="), blocks[0].bare]
                 block = beside(equals)
-            if block.width + wanted <= ROOM:
+            if wanted <= self.room:
                 room = (block.width + BETWEEN, block.up - label.up, label)
                 high = max(block.down, self.spaces.work - block.up) if section.has_room else 0.0
                 yield from _stay(lines, to_next=True)
@@ -258,13 +266,13 @@ class _Paper(parts.DocumentWriter[Line]):
 
     def _equation(self, section: parts.Section) -> Iterator[Line]:
         first = [self.formulas.name(section.step.name), self.formulas.sign("=")]
-        return self._flowed(first, list(self.formulas.pieces(section.formula, ROOM - 80)))
+        return self._flowed(first, list(self.formulas.pieces(section.formula, self.room - 80)))
 
     def _work(self, section: parts.Section) -> Iterator[Line]:
         """Yield the work, with as many entries side by side as fit and divide a row."""
         each = [list(self._derived(line)) for line in section.lines]
-        widest = max((line.box.width for found in each for line in found), default=ROOM)
-        count = int((ROOM + BETWEEN) // (widest + BETWEEN))
+        widest = max((line.box.width for found in each for line in found), default=self.room)
+        count = int((self.room + BETWEEN) // (widest + BETWEEN))
         if any(len(found) > 1 for found in each) or count < 2:
             for place, found in enumerate(each):
                 yield from _stay([found[0]._replace(space=4.0 if place else FIRST), *found[1:]])
@@ -273,7 +281,7 @@ class _Paper(parts.DocumentWriter[Line]):
         count = next(n for n in range(count, 0, -1) if of_row % n == 0 or n % of_row == 0)
         for start in range(0, len(each), count):
             row = [found[0].box for found in each[start : start + count]]
-            at = [(ROOM + BETWEEN) / count * place for place in range(count)]
+            at = [(self.room + BETWEEN) / count * place for place in range(count)]
             box = placed((x, 0.0, box) for x, box in zip(at, row, strict=False))
             yield Line(box, 4.0 if start else FIRST)
 
@@ -282,14 +290,14 @@ class _Paper(parts.DocumentWriter[Line]):
         first = [self.small.whole(line.entry)]
         boxes: list[Box] = []
         for form in line.forms:
-            one, *more = self.small.pieces(form, ROOM - 100)
+            one, *more = self.small.pieces(form, self.room - 100)
             boxes += [beside([self.small.sign("="), one]), *more]
         result = self.small.whole(line.result)
         hidden = [self.ink.text(parts.DAGGER, Look(WORK))] if line.hidden else []
         sign = self.small.sign("=" if line.is_exact else "≈")
         boxes.append(beside([sign, result, *hidden]))
         if line.remark:
-            boxes += self.ink.wrapped(f"  ({line.remark})", ROOM - 100, Look(WORK))
+            boxes += self.ink.wrapped(f"  ({line.remark})", self.room - 100, Look(WORK))
         yield from self._flowed(first, boxes)
 
     def _flowed(self, first: Sequence[Box], rest: Sequence[Box]) -> Iterator[Line]:
@@ -297,7 +305,7 @@ class _Paper(parts.DocumentWriter[Line]):
         line = [beside(first)]
         used = line[0].width
         for box in rest:
-            if len(line) > 1 and used + box.width > ROOM:
+            if len(line) > 1 and used + box.width > self.room:
                 yield Line(beside(line), 4.0, stays=True)
                 line, used = [Box(INDENT)], INDENT
             line.append(box)
@@ -308,7 +316,7 @@ class _Paper(parts.DocumentWriter[Line]):
         """Yield matrices, as many on a line as fit it; parts of one under their captions."""
         row: list[Box] = []
         for block in blocks:
-            if row and (block.caption or beside([*row, block.box], BETWEEN).width > ROOM):
+            if row and (block.caption or beside([*row, block.box], BETWEEN).width > self.room):
                 yield Line(beside(row, BETWEEN), 8.0)
                 row = []
             if block.caption:
@@ -335,16 +343,23 @@ class _Paper(parts.DocumentWriter[Line]):
             yield from chain.from_iterable(map(_stay, heads))
             return
         maps = [_stacked(lines) for lines in heads]
-        for first, end in blocks_of([each.width for each in maps], ROOM, BETWEEN):
+        for first, end in blocks_of([each.width for each in maps], self.room, BETWEEN):
             yield Line(placed(_hung(maps[first:end])), 8.0, shrinks=True)
 
     def _head(self, panel: Panel) -> Iterator[Line]:
         """Yield the sentences and the pictures of a head."""
         if panel.number:
             yield from self._said(self.say(f"Head {panel.number}"), Look(bold=True))
-        if not panel.connections.is_blank:
-            yield from self.listed(panel.told)
-        yield from self._pictures(panel)
+        told = [] if panel.connections.is_blank else panel.told
+        drawn = list(self._pictures(panel))
+        room = self.room - BETWEEN - SMALLEST_PICTURE * drawn[0].box.width
+        if self.spaces.in_rows and told and len(drawn) == 1 and room >= ROOM_BESIDE:
+            row = (_stacked(list(self._listed(told, room))), drawn[0].scaled(SMALLEST_PICTURE).box)
+            drawn, told = [Line(placed(_hung(row)), 8.0, shrinks=True)], []
+        yield from [*self.listed(told), *drawn]
+        if drawn[0].shrinks and not panel.connections.is_blank:
+            said = "Solid: the largest weight of an output; dashed: the second."
+            yield from self._said(self.say(said), SMALL)
 
     def _pictures(self, panel: Panel) -> Iterator[Line]:
         """Yield the map of a head, and its heatmap beside it or below."""
@@ -355,14 +370,11 @@ class _Paper(parts.DocumentWriter[Line]):
             return
         drawn = [map_of(panel)]
         drawn += [] if connections.is_blank else [heatmap_of(panel)]
-        boxes = [picture(svg, self.ink, ROOM, TALLEST_PICTURE) for svg in drawn]
+        boxes = [picture(svg, self.ink, self.room, TALLEST_PICTURE) for svg in drawn]
         row = placed(_hung(boxes))
-        share = min(1.0, ROOM / row.width)
+        share = min(1.0, self.room / row.width)
         whole = [scaled(row, share)] if share >= SMALLEST_PICTURE else boxes
         yield from (Line(box, 8.0, shrinks=True) for box in whole)
-        if not connections.is_blank:
-            said = "Solid: the largest weight of an output; dashed: the second."
-            yield from self._said(self.say(said), SMALL)
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[Line]:
         score = self.say(f"Score: {verdict.score} ({verdict.share})")
@@ -378,12 +390,12 @@ class _Paper(parts.DocumentWriter[Line]):
     def sheet(self, sheet: parts.Sheet) -> Iterator[Line]:
         yield from self.heading(sheet.title)
         grid = sheet.grid._replace(name="", head=0)
-        yield from self._side_by_side(matrix_blocks(grid, self.formulas, ROOM, equals=" "))
+        yield from self._side_by_side(matrix_blocks(grid, self.formulas, self.room, equals=" "))
 
     def _said(
         self, text: str, look: Look = PLAIN, *, space: float = 4.0, stays: bool = False
     ) -> Iterator[Line]:
-        for place, line in enumerate(self.ink.wrapped(text, ROOM, look)):
+        for place, line in enumerate(self.ink.wrapped(text, self.room, look)):
             yield Line(line, space if not place else 2.0, stays)
 
 

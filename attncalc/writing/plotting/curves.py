@@ -67,7 +67,8 @@ def draw(variation: Variation, look: Look) -> figure.HouseFigure:
     of = f"{len(variation.points)} values of {' and '.join(map(on_a_line, changes))}"
     told = f"{', '.join(names[:MOST_LINES])} at {of}", *said
     texts = *names, *changes, *variation.problem.keys
-    caption = figure.caption_of(heading(variation.problem), " · ".join(said), texts, told)
+    title, language = heading(variation.problem), variation.problem.language
+    caption = figure.caption_of(title, figure.BETWEEN.join(said), texts, told, language)
     return figure.figure_of(mosaic_of(variation, palette), caption, palette, look.size)
 
 

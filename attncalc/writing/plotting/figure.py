@@ -17,13 +17,16 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import Formatter
 from matplotlib.transforms import Bbox
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import harmless
+from attncalc.languages.catalogue import ENGLISH, ONE_NUMBER, catalogue
 from attncalc.writing.plotting import style
 from attncalc.writing.plotting.look import Size
 from attncalc.writing.plotting.placing import BOLD, wrapped
@@ -41,6 +44,8 @@ NEAR = 0.02
 """The share by which panels may miss the size they were drawn for."""
 SLACK = 0.1
 """Inches by which panels may be smaller than their least."""
+BETWEEN = " · "
+"""What is between the sentences of a footnote."""
 AROUND = 6.0
 """More inches than the labels around a panel need."""
 
@@ -96,12 +101,14 @@ class Caption:
 
     title, footnote, texts: those that it shows, whose letters decide the fonts.
     told: the sentences that describe it for screen readers.
+    language: that of the labels of its axes, and of its numbers.
     """
 
     title: str = ""
     footnote: str = ""
     texts: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
+    language: str = ENGLISH
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -109,9 +116,13 @@ class Caption:
         return self.title, *self.texts
 
 
-def caption_of(title: str, footnote: str, texts: Iterable[str], told: Iterable[str]) -> Caption:
+def caption_of(
+    title: str, footnote: str, texts: Iterable[str], told: Iterable[str], language: str = ENGLISH
+) -> Caption:
     """Return the texts of a figure without what could change how it is shown."""
-    return Caption(harmless(title), harmless(footnote), (*map(harmless, texts),), (*told,))
+    say, safe = style.words_of(language), (*map(harmless, texts),)
+    title, footnote = say(title), BETWEEN.join(map(say, footnote.split(BETWEEN)))
+    return Caption(harmless(title), harmless(footnote), safe, (*map(say, told),), language)
 
 
 def panel_of(name: str, width: Track, height: Track, draw: Draw) -> Mosaic:
@@ -333,8 +344,27 @@ def _drawn(mosaic: Mosaic, rooms: Rooms, caption: Caption, palette: style.Palett
         assert place is not None
         room = sum(widths[i] for i in place.colspan), sum(heights[i] for i in place.rowspan)
         left_out += mosaic.draws[name](axes, room) or LeftOut()
+        if caption.language != ENGLISH:
+            _translate(axes, caption.language)
     figure.notes = notes_of(left_out)
     return figure
+
+
+def _translate(axes: Axes, language: str) -> None:
+    """Set the labels of an axes, and its numbers, in a language."""
+    say, number = style.words_of(language), catalogue(language).number
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_label_text("\n".join(map(say, axis.get_label().get_text().split("\n"))))
+        axis.set_major_formatter(partial(_as, number, axis, axis.get_major_formatter()))
+    for text in axes.texts:
+        if ONE_NUMBER.fullmatch(text.get_text()):
+            text.set_text(number(text.get_text()))
+
+
+def _as(number: Callable[[str], str], axis: Axis, form: Formatter, x: float, pos: int) -> str:
+    """Return the text of a tick, its number as in a language."""
+    form.set_locs([*axis.get_majorticklocs()])
+    return number(form(x, pos))
 
 
 def _write(figure: HouseFigure, caption: Caption, palette: style.Palette, width: float) -> float:

@@ -63,10 +63,11 @@ def draw(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
         for which, draws in simulation.parts.items()
         for each in draws.statistics[:1]
     )
-    footnote, told = " · ".join((*said, *ratios)), (*said, *means, *ratios)
+    footnote, told = figure.BETWEEN.join((*said, *ratios)), (*said, *means, *ratios)
     problems = [each.problem for each in simulations]
     names = (name for each in problems for name in (heading(each), *each.keys, *each.queries))
-    caption = figure.caption_of(_title(simulations), footnote, names, told)
+    language = problems[0].language
+    caption = figure.caption_of(_title(simulations), footnote, names, told, language)
     return figure.figure_of(reduce(figure.beside, columns), caption, palette, look.size)
 
 

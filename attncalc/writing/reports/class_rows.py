@@ -60,7 +60,7 @@ class ClassRow(NamedTuple):
 
 
 class Stray(NamedTuple):
-    """An answer that is not marked: "unmatched" or "replaced", with the reason."""
+    """An answer that is "unmatched", "replaced" or "to review", with the reason."""
 
     place: str
     why: str
