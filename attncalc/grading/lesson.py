@@ -728,7 +728,8 @@ class _Judge:
             if made.low.shape == others.shape:
                 low, high = (np.where(others, each, 0) for each in made)
                 least, most = (each.sum(axis=-1, keepdims=True) for each in (low, high))
-                masked = Range(low / (low + most - high), high / (high + least - low))
+                with np.errstate(invalid="ignore", divide="ignore"):  # where no weight is left
+                    masked = Range(low / (low + most - high), high / (high + least - low))
                 yield " and ".join(filter(None, (says, MASKED_BY_ZERO))), masked
 
     def _is_printed(self, step: Step) -> bool:
