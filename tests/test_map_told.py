@@ -26,7 +26,7 @@ from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.map_order import maps_in_order
-from attncalc.reading.answers.map_printed import printed_map
+from attncalc.reading.answers.map_printed import map_in_columns, printed_map
 from attncalc.reading.answers.map_words import _WORDS
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.naming.name import Tokens
@@ -465,3 +465,40 @@ def test_two_arrows_of_an_output_are_its_first_and_its_second(dashed: str) -> No
     answer = read("words", MATRICES + "\nmap:\n" + "".join(lines))
     assert in_short(answer) == "cat>sat|mat sat>mat|cat mat>cat|sat"
     assert not answer.unread
+
+
+TWO_HEADS = np.array([[[0.6, 0.1, 0.3], [0.2, 0.1, 0.7], [0.3, 0.5, 0.2]],
+                      [[0.1, 0.3, 0.6], [0.5, 0.4, 0.1], [0.2, 0.7, 0.1]]])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| 1 | 1 | 3 | 3 | 2 |\n| 2 | 3 | 1 | 1 | 2 |\n| 3 | 2 | 1 | 2 | 1 |",
+        "1\t1\t3\t\t1\t3\t2\n2\t3\t1\t\t2\t1\t2\n3\t2\t1\t\t3\t2\t1",
+        "most  second\n1 3\n3 1\n2 1\nmost  second\n3 2\n1 2\n2 1",
+    ],
+)
+def test_a_map_of_heads_is_read_from_columns(text: str) -> None:
+    found = map_in_columns([*enumerate(text.split("\n"), start=1)], TWO_HEADS, Tokens())
+    assert [(each.head, each.output, *each.most, *each.second) for each in found] == [
+        (1, "1", "1", "3"), (1, "2", "3", "1"), (1, "3", "2", "1"),
+        (2, "1", "3", "2"), (2, "2", "1", "2"), (2, "3", "2", "1"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["1 3\n3 1\n2 3", "1 3 2\n3 1", "0.6 0.3\n0.7 0.2\n0.5 0.3"])
+def test_columns_that_the_weights_do_not_rank_so_are_no_map(text: str) -> None:
+    assert not map_in_columns([*enumerate(text.split("\n"), start=1)], TWO_HEADS[:1], Tokens())
+
+
+def test_a_sentence_may_name_each_head() -> None:
+    text = (
+        "In head 1, token 1 looks at itself most, then at 3, token 2 at 3, then 1, token 3 at 2, "
+        "then 1. In head 2, token 1 looks at 3, then 2, token 2 at 1, then itself, token 3 at 2, "
+        "then 1."
+    )
+    found = maps_in_order([(1, text)], TWO_HEADS, Tokens())
+    assert [(each.head, *each.most, *each.second) for each in found] == [
+        (1, "1", "3"), (1, "3", "1"), (1, "2", "1"), (2, "3", "2"), (2, "1", "2"), (2, "2", "1"),
+    ]  # fmt: skip
