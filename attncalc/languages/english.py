@@ -36,7 +36,9 @@ class _Said(NamedTuple):
             values, at = [], len(first)
             for place, text in enumerate(between, start=1):
                 found = (find if place == len(between) else sentence.find)(text, at + 1, end)
-                values.append(sentence[at : max(found, at)])
+                if found < 0:
+                    return
+                values.append(sentence[at:found])
                 at = found + len(text)
             values.append(sentence[at:end])
             if all(values):
@@ -61,6 +63,7 @@ class ToEnglish:
         self._and = form(messages[AND])
         self._whole = {form(said): form(english) for english, said in messages.items()}
         self._varied: dict[str, list[tuple[_Said, _Said]]] = {}
+        self._by_ends: dict[tuple[str, str], list[tuple[_Said, _Said]]] = {}
         for english, said in messages.items():
             if PLACE.search(said):
                 each = _split(said, form)
@@ -72,11 +75,19 @@ class ToEnglish:
         """Return a sentence in English, or None if it is none of the language."""
         if sentence in self._whole:
             return self._whole[sentence]
-        for said, english in chain(*(self._varied.get(each, ()) for each in (sentence[:1], ""))):
+        for said, english in self._near(sentence[:1], sentence[-1:]):
             for values in said.values(sentence):
                 if parts := self._parts(values):
                     return english.filled(parts)
         return None
+
+    def _near(self, first: str, last: str) -> list[tuple[_Said, _Said]]:
+        """Return the messages that may begin and end with these letters."""
+        if (first, last) not in self._by_ends:
+            begun = chain(*(self._varied.get(each, ()) for each in (first, "")))
+            own = [pair for pair in begun if pair[0].texts[-1][-1:] in (last, "")]
+            self._by_ends[first, last] = own
+        return self._by_ends[first, last]
 
     def _parts(self, values: dict[str, str]) -> dict[str, str] | None:
         """Return the parts of a sentence in English, or None if one is of another sentence."""

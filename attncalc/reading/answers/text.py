@@ -401,7 +401,7 @@ def _turned_alike(
     made = dict(matrices)
     for name in matrices:
         is_square = len({*matrices[name].shape}) == 1 and own_name(name)[:1] not in "SA"
-        is_shown = has_weights or is_square or is_seen or name in odd
+        is_shown = has_weights or is_square or is_seen
         is_right = name in by_numbers and is_shown
         if is_right or (are_columns and name in (odd | by_numbers) - stated.intersection("QKV")):
             made[name] = matrices[name].arranged(np.transpose)
