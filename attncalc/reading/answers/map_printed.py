@@ -39,7 +39,8 @@ _Places = tuple[tuple[int, ...], ...]
 _BRACKETS = re.compile(r"^\W*\[\d{1,3},\]|[\[\](){}:;]")
 _CELL_OF_TOKEN = re.compile(r"(?:[^\W\d]{1,8}[. ]?)?(\d{1,3})")
 _NO_INPUT = ("", "-", "–", "—", "/", "n/a", "na", "none", "nan")
-MOST_COLUMNS = 12
+MOST_COLUMNS, MOST_NAMED = 12, 4
+"""The most columns of a row, and the most of them that may name its output."""
 ENOUGH_BITS = 6
 """How improbable it is that columns fit the weights by chance."""
 
@@ -159,17 +160,16 @@ def _of_columns(
     columns = [[row[k] if k < len(row) else None for row in rows] for k in range(width)]
     columns = [own for own in columns if any(each is not None for each in own)]
     for base in (1, 0):
-        of_outputs = [own for own in columns if own == [*range(base, len(rows) + base)]]
-        bases = [base] * len(of_outputs)
-        for without in range(len(bases) + 1):
-            for left in combinations(range(len(of_outputs)), without):
-                outputs = [id(of_outputs[k]) for k in left]
-                kept = [own for own in columns if id(own) not in outputs]
+        names = [*range(base, len(rows) + base)]
+        places = [k for k, own in enumerate(columns) if own == names][:MOST_NAMED]
+        for count in range(len(places) + 1):
+            for named in combinations(places, count):
+                kept = [own for k, own in enumerate(columns) if k not in named]
                 for ranks in _ranked_columns(kept, heads):
                     inputs = [_inputs(own, base) for own in ranks]
                     bits = [*map(_bits, inputs, heads)]
                     if all(bits):
-                        yield inputs, sum(bits) + without * np.log2(len(rows))
+                        yield inputs, sum(bits) + count * np.log2(len(rows))
 
 
 def _ranked_columns(
