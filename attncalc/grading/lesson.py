@@ -707,7 +707,8 @@ class _Judge:
         """Return the conventions with most entries right, the remaining errors, and all errors."""
         answered = ~np.isnan(written.values)
         best = self.under, wrong, marks.expected
-        for says, made in chain(self._otherwise(marks.step), self._masked(marks.step, written)):
+        others = [*self._otherwise(marks.step)]
+        for says, made in chain(others, _masked(marks.step, written, others)):
             if made.low.shape != wrong.shape:
                 continue
             off = ~self._is_near(written, made) & ~_is_float(written, made.middle)
@@ -715,22 +716,6 @@ class _Judge:
             if off.sum() < best[1].sum() and (not says or 2 * off.sum() < answered.sum()):
                 best = (*self.under, says) if says else self.under, off, made.middle
         return best
-
-    def _masked(self, step: Step, written: WrittenMatrix) -> Iterator[tuple[str, Range]]:
-        """Yield the ranges of weights if the entries that are shown as 0, or left out, are masked.
-
-        They are those without a mask, divided by the sum of the others of their row.
-        """
-        others = np.nan_to_num(written.values) != 0
-        if step.role != "weights" or others.all() or not others.any(axis=-1).all():
-            return
-        for says, made in self._otherwise(step):
-            if made.low.shape == others.shape:
-                low, high = (np.where(others, each, 0) for each in made)
-                least, most = (each.sum(axis=-1, keepdims=True) for each in (low, high))
-                with np.errstate(invalid="ignore", divide="ignore"):  # where no weight is left
-                    masked = Range(low / (low + most - high), high / (high + least - low))
-                yield " and ".join(filter(None, (says, MASKED_BY_ZERO))), masked
 
     def _is_printed(self, step: Step) -> bool:
         """Return whether the inputs of a step are printed, and not intermediate results."""
@@ -776,6 +761,26 @@ class _Judge:
                     if recipe.code.split(":")[0] in CONVENTIONS:
                         with suppress(ValueError, InputError):
                             yield recipe.says, known.result(step, None, recipe)
+
+
+def _masked(
+    step: Step, written: WrittenMatrix, others: Sequence[tuple[str, Range]]
+) -> Iterator[tuple[str, Range]]:
+    """Yield the ranges of weights if the entries that are shown as 0, or left out, are masked.
+
+    others: the ranges without a mask. Each entry is divided by the sum of those of its row that
+        are not masked.
+    """
+    is_kept = np.nan_to_num(written.values) != 0
+    if step.role != "weights" or is_kept.all() or not is_kept.any(axis=-1).all():
+        return
+    for says, made in others:
+        if made.low.shape == is_kept.shape:
+            low, high = (np.where(is_kept, each, 0) for each in made)
+            least, most = (each.sum(axis=-1, keepdims=True) for each in (low, high))
+            with np.errstate(invalid="ignore", divide="ignore"):  # where no weight is left
+                masked = Range(low / (low + most - high), high / (high + least - low))
+            yield " and ".join(filter(None, (says, MASKED_BY_ZERO))), masked
 
 
 def _is_cut(written: WrittenMatrix, exact: Matrix) -> Matrix:

@@ -202,8 +202,8 @@ def _streams(
     for (are_names, texts, farthest), is_all in product(ways, (False, True)):
         if any(sides[0]) < are_names or (is_all and texts is not without):
             continue
-        kinds = {"are_names": are_names, "is_all": is_all}
-        seen.append([*_mentions(texts, sides, farthest, **kinds)])
+        named = _mentions(texts, sides, farthest, are_names=are_names, is_all=is_all)
+        seen.append([*named])
         if seen[-1] not in seen[:-1]:
             yield seen[-1], are_names
 
@@ -375,7 +375,7 @@ def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
             yield [*chain(*(a + b for a, b in sides))]
             for begin in (chain(*(a for a, _ in sides)), (*of_all, ("m", -1))):
                 yield [*begin, *chain(*(b for _, b in sides))]
-        inputs = [own for own, *_ in (pair[1:] for pair in others if pair[1:])]
+        inputs = [pair[1] for pair in others if len(pair) > 1]
         firsts = [pair[1] for pair in most]
         yield [*firsts, *of_all, *inputs]
         yield [*firsts, *inputs]
@@ -483,6 +483,10 @@ def _read(run: Sequence[_Mention], order: _Order, weights: Matrix) -> Said | Non
     )
 
 
+def _has_outputs(order: _Order) -> bool:
+    return any(role == "o" for role, _ in order)
+
+
 def _is_strict(said: Said, weights: Matrix) -> bool:
     """Return whether some output attends to its inputs more than to any other."""
     rest = (np.delete(row, own) for own, row in zip(said.inputs, weights, strict=True))
@@ -492,8 +496,7 @@ def _is_strict(said: Said, weights: Matrix) -> bool:
 
 def _is_map(said: Said, run: Sequence[_Mention], order: _Order, weights: Matrix) -> bool:
     """Return whether names in an order are a map, by the words between them and the weights."""
-    is_of_all = not any(role == "o" for role, _ in order)
-    if is_of_all and (run[0].goes_on or not _is_strict(said, weights)):
+    if not _has_outputs(order) and (run[0].goes_on or not _is_strict(said, weights)):
         return False
     if said.fit == len(said.inputs):
         words = " ".join(each.before for each in run[1:])[:LONGEST]
@@ -521,7 +524,7 @@ def _is_of_map(run: Sequence[_Mention], order: _Order) -> bool:
     kinds = {each.kind for each in lexemes_in(words[:LONGEST], {})}
     said = {plain_word(word) for word in _LETTERS.findall(words)}
     is_named = bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said)
-    if len(run) > 1 and not any(role == "o" for role, _ in order):
+    if len(run) > 1 and not _has_outputs(order):
         return is_named or bool(kinds & {"attends", "most"})
     if (
         kinds & _SAID

@@ -11,6 +11,7 @@ from attncalc.reading.models.family import (
     a_window,
     an_activation,
     if_given,
+    if_so,
 )
 from attncalc.reading.models.folder import Config
 
@@ -94,28 +95,29 @@ def _projected(read: str, config: Config) -> str:
     return f"O[i,a] = sum({read}[i,c] * W_O[c,a] for c in columns({read})){bias}"
 
 
-def gated(function: str = "sigmoid({0})", of_heads: tuple[Any, ...] = ()) -> Said:
-    """Return a reader of the outputs of AFMoE, Laguna or Qwen3-Next, gated by the inputs of heads.
+def gated(
+    function: str = "sigmoid({0})", of_heads: tuple[Any, ...] = (), weights: str = "W_gate"
+) -> Said:
+    """Return a reader of the outputs of heads that are gated by their inputs, as in AFMoE.
 
     function: that of a gate.
     of_heads: the values of the key gating for which each head has one gate, and not each column.
+    weights: the name of the weights of gates.
     """
 
     def says(config: Config, layer: int) -> list[str]:
         place = "c // d_v" if config.get("gating", None) in of_heads else "c"
         bias = " + b_gate[c]" * (config.says("linear_num_key_heads") and _is_biased(config))
-        gate = function.format(f"sum(N_1[i,a] * W_gate[{place},a] for a in d){bias}")
+        gate = function.format(f"sum(N_1[i,a] * {weights}[{place},a] for a in d){bias}")
         return [f"C_gated[i,c] = C[i,c] * {gate}  # heads, gated", _projected("C_gated", config)]
 
     return says
 
 
-def gated_by_head(config: Config, layer: int) -> list[str] | None:
-    """Return the outputs of LFM3, whose heads have one gate each."""
-    if not config.is_so("use_attention_gate", True):
-        return None
-    gate = "sigmoid(sum(N_1[i,a] * W_hgate[c // d_v,a] for a in d))"
-    return [f"C_gated[i,c] = C[i,c] * {gate}  # heads, gated", _projected("C_gated", config)]
+gated_by_head = if_so(
+    "use_attention_gate", gated(of_heads=(None,), weights="W_hgate"), default=True
+)
+"""The outputs of LFM3, whose heads have one gate each."""
 
 
 def differential(config: Config, layer: int) -> list[str]:
