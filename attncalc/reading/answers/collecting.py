@@ -292,6 +292,7 @@ class _Collector(Keeper):
             name = self.name(block.row_names)
         if name is None:
             return False
+        name = self.of_one_head(name, grid)
         if block.is_table and not name.row and self.is_fresh and self.label is not None:
             is_corners = self.fits(name, grid) and not self.fits(self.label, grid)
             is_surer = name.how != "words" and self.label.how == "words"

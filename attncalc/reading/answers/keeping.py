@@ -89,7 +89,7 @@ class Keeper(Labels):
         if self.is_given(name):
             self._given(block, grid, name)
             return
-        name = self._of_one_head(name, grid)
+        name = self.of_one_head(name, grid)
         if (given := self._copied(name, grid)) is not None:
             self.note(block, given, "given, copied")
             return
@@ -143,12 +143,17 @@ class Keeper(Labels):
         is_other = name.row and widths and len(grid.rows[0]) not in widths
         return "" if is_other and self.copies.is_row(grid) else None
 
-    def _of_one_head(self, name: Name, grid: Grid) -> Name:
+    def of_one_head(self, name: Name, grid: Grid) -> Name:
         """Return the name of outputs as those of one head, if they fit nothing else."""
         if name.matrix != "O":
             return name
-        is_of_size = self.expected.size("H") == size_of(grid)
-        is_only = is_of_size and self.expected.size("O") != size_of(grid)
+        of_row = slice(1 if name.row else 0, 2)  # of a row, the width is known
+        size, own, whole = (
+            each[of_row]
+            for each in (size_of(grid), self.expected.size("H"), self.expected.size("O"))
+        )
+        is_of_size = own == size
+        is_only = is_of_size and whole != size
         if self.head and is_only:
             return name._replace(matrix="H")
         if name.number and is_of_size and self.expected.heads("H") and len(grid.rows) > 1:

@@ -8,17 +8,20 @@ from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.rows import split_row
 
 LONGEST = 1000
-_ARROW = re.compile(r"\s*(?P<row>\S{1,40})\s*(?:->|→|=>|:)\s*(?P<rest>.{3,600})")
+_GIVEN = re.compile(
+    r"\s*(?P<row>(?:[^\W\d][^\s\d:]{0,30} ?){1,6})\s*(?:->|→|=>|:|(?<=\s)(?=\d))\s*(?P<rest>.{3,600})"
+)
 _ROW = re.compile(
     r"\s*(?:\d{1,2}[.)]\s+)?(?P<row>[^\s:=|](?:[^:=|]{0,38}[^\s:=|])?)\s*[:=|]\s*(?P<rest>\S.{0,600})"
 )
 _STRUCK = re.compile(r"~~[^~]{1,200}~~|\*?\([^()]{0,80}\)\*?")
 """What is crossed out of a row, and words beside it."""
-_SHARES = re.compile(r" ?[,;|] ?")
-_SHARE = re.compile(
-    rf"(?P<word>[^\s:=]{{1,40}}) ?[:=]? ?(?P<share>\d{{0,6}}(?:[.{COMMA}]\d{{1,6}})? ?%?)"
-)
-_AND = re.compile(r"[\s,&/+]+(?:(?:and|und|et|y|e|en|i|och|og|ja|ve|и|і) )?")
+_WORD_AND = r"(?:and|und|et|y|e|en|i|och|og|ja|ve|и|і) "
+_SHARES = re.compile(rf" ?[,;|] ?(?:{_WORD_AND})?| {_WORD_AND}")
+_SHARE_OF = rf"(?P<share>\d{{0,6}}(?:[.{COMMA}]\d{{1,6}})? ?%?)"
+_WORD_FIRST = re.compile(rf"(?P<word>[^\s:=]{{1,40}}) ?[:=]? ?{_SHARE_OF}")
+_WORD_LAST = re.compile(rf"{_SHARE_OF} ?\(?(?:[^\W\d]{{1,12}} ){{0,2}}(?P<word>[^\s:=()]{{1,40}})\)?")
+_AND = re.compile(rf"[\s,&/+]+(?:{_WORD_AND})?")
 MOST_BELOW = 60
 """How many lines below a row may move."""
 _SUM = re.compile(r"(?:sum|total|Σ|∑|summe|somme|suma|check)\.?", re.IGNORECASE)
@@ -121,12 +124,16 @@ def _ends_in_sum(words: Sequence[str], width: int) -> bool:
 
 
 def _shares(line: str, labels: Tokens) -> str:
-    """Return a line with the share of each token as a row, in order: home -> we 16%, …."""
-    match = _ARROW.fullmatch(line.rstrip(" .")) if len(line) <= LONGEST else None
-    if match is None or match["row"] not in labels:
-        return ""
-    found = [_SHARE.fullmatch(each) for each in _SHARES.split(match["rest"])]
-    told = {each["word"]: each["share"] for each in found if each and each["share"].strip(" %")}
-    if len(told) < len(found) or len(found) < 2 or {*told} != {*labels.keys}:
-        return ""
-    return f"{match['row']}: {', '.join(told[key] for key in labels.keys)}"
+    """Return a line with the share of each token as a row: home -> we 16%, …, or 0.16 for we, ….
+
+    Shares before their tokens are in the order of the keys: in another one, they are ranked.
+    """
+    match = _GIVEN.fullmatch(line.rstrip(" .")) if len(line) <= LONGEST else None
+    row, pieces = (match["row"].rstrip(), _SHARES.split(match["rest"])) if match else ("", [])
+    for form in (_WORD_FIRST, _WORD_LAST) if len(pieces) == len(labels.keys) > 1 else ():
+        found = [form.fullmatch(each) for each in pieces]
+        told = {each["word"]: each["share"] for each in found if each and each["share"].strip(" %")}
+        is_row = row in labels if form is _WORD_FIRST else [*told] == [*labels.keys]
+        if is_row and {*told} == {*labels.keys}:
+            return f"{row}: {', '.join(told[key].rstrip() for key in labels.keys)}"
+    return ""
