@@ -317,7 +317,7 @@ class Witness:
         guesses = {n for n in doubtful if self._is_guess(n) or self._is_misfit(n, read.get(n))}
         for name in guesses:
             self.free[[*self.own.get(name, ())]] = True
-        self._take_named(doubtful, read, least=ENOUGH)
+        self._take_named(doubtful, read, least=1)
         self._take_best(doubtful, read, least=1)
         self._take_named(doubtful, read, least=0)
         self._take_best(doubtful, read, least=ENOUGH)
