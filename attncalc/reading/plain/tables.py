@@ -37,7 +37,7 @@ _NUMBERED = re.compile(r"\s{0,40}(?:[^\W\d_]{1,12} )?\(?\d{1,2}[.):]\t+\s{0,9}(?
 _COLUMN_NUMBER = re.compile(r"(?<=[^\W\d_])_?\d{1,2}$")
 LONGEST_HEADING = 200
 LEAST_WIDTH = 3
-"""The smallest number of columns of a table whose last may be a sum: a name, and two numbers."""
+"""The smallest number of columns or rows of a table before its sums: a name, and two numbers."""
 MOST_OF_FRAME = 2
 """The number of cells of a row in attncalc's own frames: its name, and all its entries."""
 _ON_THE_WAY = re.compile(r"e\^.{1,12}|exp\w{0,12}(?:\W.{0,20})?|(?:row )?sums?|summen?", re.I)
@@ -288,12 +288,17 @@ def _is_one_of_names(rows: Rows) -> bool:
 
 
 def _without_sums(rows: Rows) -> Rows:
-    """Return a table without its columns of sums and other named extra columns."""
+    """Return a table without its named sums: columns, and the last row."""
+    if len(rows) > LEAST_WIDTH and _is_sum(rows[-1][0]) and not is_number_cell(rows[-2][0]):
+        rows = rows[:-1]
     head = rows[0] if len(rows) > 1 and not any(map(is_number_cell, rows[0])) else []
-    sums = [j for j, cell in enumerate(head) if j and _SUM.fullmatch(cell.strip(" *_:"))]
-    if not sums:
-        return rows
+    sums = [j for j, cell in enumerate(head) if j and _is_sum(cell)]
     return [[cell for j, cell in enumerate(row) if j not in sums] for row in rows]
+
+
+def _is_sum(cell: str) -> bool:
+    """Return whether a name is that of sums."""
+    return _SUM.fullmatch(cell.strip(" *_:")) is not None
 
 
 def _without_margin(rows: Rows) -> Rows:
