@@ -9,7 +9,7 @@ from attncalc.problem.fields import MATRICES, own_name
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.reading.answers.answer import Taken, Unread, WrittenConnection
 from attncalc.reading.answers.copying import Copies
-from attncalc.reading.answers.expected import MASKS, Expected
+from attncalc.reading.answers.expected import MASKS, SCORES, Expected
 from attncalc.reading.answers.labels import Labels
 from attncalc.reading.answers.parts import Part, values_of
 from attncalc.reading.answers.prose import is_constant, is_worked
@@ -89,7 +89,7 @@ class Keeper(Labels):
         if self.is_given(name):
             self._given(block, grid, name)
             return
-        name = self.of_one_head(name, grid)
+        name = self._turned_by_headings(self.of_one_head(name, grid), grid, block)
         if (given := self._copied(name, grid)) is not None:
             self.note(block, given, "given, copied")
             return
@@ -159,6 +159,15 @@ class Keeper(Labels):
         if name.number and is_of_size and self.expected.heads("H") and len(grid.rows) > 1:
             return name._replace(matrix="H", head=name.number, number=0)  # Z_2, concatenated later
         return name
+
+    def _turned_by_headings(self, name: Name, grid: Grid, block: Block) -> Name:
+        """Return the name of scores or weights as transposed if words name their sides so."""
+        height, width = self.expected.size(name.matrix)
+        is_turned = size_of(grid) == (width, height) != (height, width)
+        if own_name(name.matrix) not in (*SCORES, "A") or not (block.has_headings and is_turned):
+            return name
+        self.found.tell(block.line, f"{name.matrix} is read transposed, as its headings are")
+        return name._replace(turned=True)
 
     def _is_mask(self, name: Name, grid: Grid) -> bool:
         """Return whether a matrix is a mask, and not scores: 0 and 1, or 0 and -∞."""

@@ -7,7 +7,8 @@ rank the inputs of each first. The weights arbitrate between readings.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from functools import partial
 from itertools import chain, pairwise, product
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from attncalc.reading.answers.map_words import EMPHASIZED, lexemes_in, place_of
 from attncalc.reading.naming.name import Tokens, heads_in
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
 from attncalc.reading.plain.marks import COMMA
-from attncalc.reading.plain.other_words import ORDINALS
+from attncalc.reading.plain.other_words import ORDINALS, in_english
 
 LONGEST, MOST_LINES, MOST_MENTIONS, MOST_LISTED = 600, 400, 2000, 8
 MOST_BETWEEN = 6
@@ -50,6 +51,7 @@ _VALUE = " \x00 "
 _SCRIPTS = re.compile(
     r"(?<=[^\W\d_\u2e80-\uffff])(?=[\u2e80-\uffff])|(?<=[\u2e80-\uffff])(?=[^\W\d_\u2e80-\uffff])"
 )
+_NAME = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
 _SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
@@ -71,14 +73,20 @@ _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
 _TWICE = re.compile(r"(?<!\w)\d{1,3} ?\(([^\W\d_]{1,40})\)")
 """A token by its number and its name: 4 (fast)."""
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
-_TOKEN = re.compile(
-    r"\x01(?P<head>-?\d{1,3})\x01"
-    r"|(?P<itself>\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
+_ITSELF = (
+    r"(?:\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
     r"|s[eé] stess[aoie]|si mesm[ao]s?|zichzelf|själv|seg selv|sig selv|siebie|sobie|sebe|sebou"
     r"|себя|себе|собой|собі|itseensä|itseään|itsensä|kendisine|kendisini|kendine|önmagára)\b"
-    r"|자기 자신|자기자신|스스로|نفسها?|εαυτό|自分自身|自身|自己|自分)"
+    r"|نفسها?|εαυτό|자기 자신|자기자신|스스로|自分自身|自身|自己|自分)"
+)
+_AGAIN = re.compile(rf"({_ITSELF}) ?\((?:[^\W\d_]{{1,12}} )?(\w{{1,30}})\)", re.IGNORECASE)
+"""A token that is named again in brackets: itself (input 3)."""
+_TOKEN = re.compile(
+    r"\x01(?P<head>-?\d{1,3})\x01"
+    rf"|(?P<itself>{_ITSELF})"
     rf"|(?P<number>(?<![\d.{COMMA}/:-])\d{{1,3}}(?![\d%/]|[.{COMMA}:]\d|(?<=[a-z]\d)[a-z]{{2}}))"
-    r"|(?P<word>[^\W\d_\u3040-\uffff]{1,40}|[\u3040-\u309f]|[\u30a0-\uffff]{1,40})",
+    r"|(?P<word>[^\W\d_\u3040-\uffff]{1,40}|[\u3040-\u309f]"
+    rf"|(?:(?!{_ITSELF})[\u30a0-\uffff]){{1,40}})",
     re.IGNORECASE,
 )
 _STEMS = (
@@ -90,7 +98,7 @@ _STEMS = (
     "femte|пят|п.ят|piąt|pát|pet[iao]|πέμπτ|viide|beşinci|ötödik|다섯 ?번째|الخامس",
 )
 _PLACE = re.compile(
-    rf"\b(?:{'|'.join(ORDINALS)})\b(?! (?:most|largest|highest|strongest)\b)"
+    rf"\b(?:{'|'.join(ORDINALS)})\b(?! (?:most|largest|highest|strongest|choice)\b)"
     rf"|(?<![^\W\d_])و?(?:{'|'.join(f'({each})' for each in _STEMS)})\w{{0,8}}",
     re.IGNORECASE,
 )
@@ -184,19 +192,21 @@ def _streams(
         (line, _WEIGHT.sub(_VALUE, _with_heads(_SCRIPTS.sub(" ", plain(_TAG.sub(" ", text))))))
         for line, text in lines
     ]
-    counted = [
-        (line, _TWICE.sub(lambda own: own[1] if _spelled(own[1]) in known else own[0], text))
-        for line, text in counted
-    ]
+    names_first = partial(_TWICE.sub, lambda own: own[1] if _spelled(own[1]) in known else own[0])
+    without_again = partial(_AGAIN.sub, partial(_once, known=known))
+    counted = [(line, without_again(names_first(text))) for line, text in counted]
     listed = [(line, _NUMBERED.sub("", text)) for line, text in counted]
     without = [(line, _ASIDE.sub(" ", text)) for line, text in listed]
-    placed = [(line, _PLACE.sub(_as_number, text)) for line, text in without]
+    placed, all_placed = (
+        [(line, _PLACE.sub(_as_number, in_english(text))) for line, text in texts]
+        for texts in (without, listed)
+    )
     repeated = _repeated(without, sides, count)
     in_words, in_numbers = (
         [(line, signs.sub(" ", text)) for line, text in repeated] for signs in (_NO_LETTER, _SIGN)
     )
     ways = [(True, texts, FARTHEST) for texts in (without, listed)]
-    ways += [(False, texts, FARTHEST) for texts in (without, placed, counted)]
+    ways += [(False, texts, FARTHEST) for texts in (without, placed, all_placed, counted)]
     ways += [(True, in_words, MOST_LINES), (False, in_numbers, MOST_LINES)]
     seen: list[list[_Mention]] = []
     for (are_names, texts, farthest), is_all in product(ways, (False, True)):
@@ -246,6 +256,13 @@ def plain(text: str) -> str:
 def _spelled(word: str) -> str:
     """Return a word in lower case, unless it is one letter: I is no i."""
     return word.lower() if len(word) > 1 else word
+
+
+def _once(match: "re.Match[str]", known: Container[str]) -> str:
+    """Return "itself" without a name in brackets that is the first token of its sentence."""
+    words = map(_spelled, _NAME.findall(_SENTENCE.split(match.string[: match.start()])[-1]))
+    first = next((word for word in words if word.isdigit() or word in known), "")
+    return match[1] if _spelled(match[2]) == first else match[0]
 
 
 def _with_heads(text: str) -> str:
@@ -477,6 +494,8 @@ def _read(run: Sequence[_Mention], order: _Order, weights: Matrix) -> Said | Non
     gaps = _between(run, order)
     if any(gap.count("\0") > (role == "om") for role in ("oo", "om") for gap in gaps.get(role, ())):
         return None  # rows of numbers
+    if any(each.kind in _SAID for gap in gaps.get("oo", ()) for each in lexemes_in(gap, {})):
+        return None  # statements, which no list of outputs has between its names
     is_alike = len({*gaps.get("om", ())}) == 1 and fit >= ENOUGH * len(weights)
     return Said(
         (*lines,), (*map(tuple, inputs),), fit, fit == len(weights) or (is_alike and fit > 1)

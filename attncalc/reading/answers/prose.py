@@ -68,8 +68,7 @@ _REMARK = re.compile(
     re.I,
 )
 _CONSTANT = re.compile(
-    r"(?:√|sqrt|(?i:root|wortel|wurzel|ra[ií]z|racine|radice)(?: (?:of|van|aus|von|de|di))?)"
-    r" ?[({]?(?:\d+|d_?\{?[kv]?\}?)[)}]?\s*$|(?:e\^|exp) ?[({]?[-\d.,/]+[)}]?\s*$"
+    r"(?:√|sqrt) ?[({]?(?:\d+|d_?\{?[kv]?\}?)[)}]?\s*$|(?:e\^|exp) ?[({]?[-\d.,/]+[)}]?\s*$"
     r"|\b[dnm](?:_?\{?(?:k|v|model)\}?)?\)?\s*$|\b(?:shapes?|size|dim\w*)\b"
 )
 _ASKED = re.compile(

@@ -72,6 +72,13 @@ ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
 _MINUS = re.compile(r"[⁻¯](?=[.\d])|(?<![^\s\[({|,;=&:])—(?=\.?\d)")
 """The raised minus of a calculator before a digit that is not raised."""
 _MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
+_ROOT = re.compile(
+    r"\b(?:(?:square )?root(?: of)?|wortel(?: van)?|wurzel(?: aus)?|ra[ií]z(?: [cq]uadrada)?(?: de)?"
+    r"|racine(?: carrée)?(?: de)?|radice(?: quadrata)?(?: di)?|pierwiast\w{1,4}(?: z)?"
+    r"|кор(?:ень|ня)(?: из)?|kvadratrot(?:en)?(?: (?:ur|av))?|karekök) ?(?=\(? ?(?:\d|d_?\{?k))"
+    r"|(?:根号|平方根|ルート|루트) ?(?=\(? ?(?:\d|d_?k))",
+    re.IGNORECASE,
+)
 _PERCENT = re.compile(
     r"(?<=\d) (?:per ?cent|pour cent|por cien|por cent|prozent|procent|процент)\w{0,3}\b",
     re.IGNORECASE,
@@ -179,7 +186,10 @@ def _take_map(
             stated = other(lines, heads, labels) or stated
     right, others = (count_exact(each, heads, labels) for each in (stated, outside))
     is_sure = len(heads) > 1 or not is_complete or right == len(stated)
-    if is_sure and right > others and all(each.is_told for each in outside):
+    are_of_heads = len(heads) == 1 or all(each.head for each in outside)
+    is_firm = is_complete and are_of_heads and 2 * others > len(outside)
+    is_better = is_sure and right > others and not is_firm
+    if is_better and all(each.is_told for each in outside):
         _replace_map(stated, texts, found)
     elif len(heads) == 1:
         confirmed = partial(is_right, weights=heads[0], labels=labels)
@@ -254,7 +264,10 @@ def _replace_map(
 
 
 def _with_ascii_digits(text: str) -> str:
-    """Return a text with digits, separators and signs of any script as ASCII; ▒ is illegible.
+    """Return a text with digits, separators and signs of any script, or in words, as ASCII.
+
+    ▒ is an illegible number.
+
 
     >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
     ('−0.25 -3', 'x² 1½')
@@ -262,6 +275,7 @@ def _with_ascii_digits(text: str) -> str:
     text = _PERCENT_FIRST.sub(r"\1%", text)
     text = _PERCENT.sub("%", _MINUS_INFINITY.sub("-∞", text.replace("\\[Infinity]", "∞")))
     text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(_unread_entry, text)))
+    text = _ROOT.sub("√", text)
     if not _OTHER_DIGIT.search(text):
         return text
     text = _OTHER_DIGIT.sub(lambda each: str(unicodedata.decimal(each[0])), text)

@@ -21,6 +21,7 @@ from attncalc.reading.plain.tables import (
     TABLE_SIGN,
     cells_by_line,
     cells_of_table,
+    has_headings,
     groups_by_name,
     groups_of_table,
     sections_of_table,
@@ -69,6 +70,7 @@ class Block:
     goes_on: whether it continues the equation of the previous block.
     is_new: whether a blank line or a heading precedes it.
     is_single: whether it is one number, and not a matrix with one entry.
+    has_headings: whether words name each row of its table and each column.
     """
 
     line: int
@@ -85,6 +87,7 @@ class Block:
     is_single: bool = False
     is_heading: bool = False
     is_table: bool = False
+    has_headings: bool = False
     is_other: bool = False
 
 
@@ -236,7 +239,8 @@ class _Parter:
         if 2 * good < len(cells) or (count == 1 and not _is_plain_row(rows)):
             return False
         grid = Grid((fitted(rows),), first, last, "table")
-        self._add(Block(first, last, text, [corner] if corner else [], grid, is_table=True))
+        block = Block(first, last, text, [corner] if corner else [], grid, is_table=True)
+        self._add(replace(block, has_headings=has_headings(lines, rows)))
         return True
 
     def _several_of_table(self, lines: Sequence[Line]) -> list[tuple[str, Rows]]:

@@ -48,12 +48,12 @@ _ORDINAL = re.compile(
 )
 """An ordinal before the word for a row: 2. Zeile, 1ère ligne, 3rd row."""
 _SIGNS = re.compile(
-    r"第? ?(?P<place>\d{1,3}|[一二三四五六七八九]) ?(?:个|個|つの)? ?"
-    r"(?P<word>行目?|词元|单词|标记|トークン|注意力头|个头|头|頭|ヘッド)(?:目)?"
+    r"(?:第 ?|(?=\d|.つ目| ?.行目|.个头))(?P<place>\d{1,3}|[一二三四五六七八九]) ?(?:个|個|つの|つ目の)? ?"
+    r"(?P<word>行目?|词元|单词|单?词|詞|単語|标记|トークン|注意力头|个头|头|頭|ヘッド)(?:目)?"
     r"|(?P<before>词元|标记|トークン|注意力头|头|頭|ヘッド|行) ?(?P<number>\d{1,3})(?!\d)"
 )
 _PLAIN = str.maketrans(WIDE)
-_HAS_SIGNS = re.compile(r"[行词单标ト头頭ヘ]")
+_HAS_SIGNS = re.compile(r"[行词詞単单标ト头頭ヘ]")
 
 
 def in_english(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby, takewhile
 
 from attncalc.reading.plain.grids import Line
+from attncalc.reading.plain.marks import COLUMN
 from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry
 from attncalc.reading.plain.rows import (
     Rows,
@@ -236,6 +237,14 @@ def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
         parts = [parted(row[0]) or row for row in rows]
         return without_names(fitted(parts)), ""
     return _named(_without_sums(_filled(rows)))
+
+
+def has_headings(lines: Sequence[Line], rows: Rows) -> bool:
+    """Return whether words name each row of a table and each column, other than as such."""
+    head, *others = cells_by_line(lines)
+    names = [*head[1 : len(rows[0]) + 1], *(row[0] for row in others[: len(rows)])]
+    is_around = len(names) == len(rows) + len(rows[0]) and not COLUMN.search(names[0])
+    return is_around and all(any(map(str.isalpha, name)) for name in names)
 
 
 def _framed(rows: Rows) -> Rows:

@@ -37,7 +37,7 @@ _COUNTED = re.compile(
 """What the numbers behind it count: inputs 1 and 3."""
 _DECIMAL = re.compile(r"(?<=\d),(?=\d)")
 _LEADS = " \t\n\r,;:≈"
-_ROOT = re.compile(r"(?:√ ?|sqrt ?|root of |racine de |raíz de |Wurzel (?:aus )?)\(?\d{1,4}\)?")
+_ROOT = re.compile(r"(?:√ ?|sqrt ?)\(?\d{1,4}\)?")
 _END = re.compile(r"[.!?:](?=\s)|\n[^\S\n]*(?=\n|[-*#>|])")
 _OTHER = "?"
 """The words before numbers that are no vector of a sentence."""
