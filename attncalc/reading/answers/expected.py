@@ -124,7 +124,7 @@ def is_multiple(values: Matrix, scores: Matrix) -> bool:
 def near(values: Matrix, other: Matrix) -> Matrix:
     """Return where numbers agree within rounding."""
     with np.errstate(invalid="ignore"):
-        alike = np.abs(values - other) <= NEAR * np.maximum(1, np.abs(other) / 10)
+        alike = np.abs(values - other) <= NEAR * np.maximum(1, np.abs(other) / 3)
         alike = np.where(np.isfinite(other), alike, np.isneginf(other) & (values <= MASKS))
     return np.asarray(alike | (values == other))
 

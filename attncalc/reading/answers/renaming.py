@@ -173,12 +173,17 @@ def _pieces_by_values(parts: list[Part], expected: Expected, found: Collected) -
 
 
 def _repetitions(own: list[Part]) -> list[list[Part]]:
-    """Return the rows or entries that are written again, if all are: s_11 for S and S/√d_k."""
-    times, sets = Counter[tuple[int, int]](), dict[int, list[Part]]()
+    """Return the rows or entries that are written again, if all are: s_11 for S and S/√d_k.
+
+    Each time, they begin with the same one; others may be written again to correct them.
+    """
+    sets = list[list[Part]]()
     for part in own:
-        sets.setdefault(times[part.row, part.column], []).append(part)
-        times[part.row, part.column] += 1
-    return [*sets.values()][1:] if len({len(each) for each in sets.values()}) == 1 else []
+        if not sets or (part.row, part.column) == (own[0].row, own[0].column):
+            sets.append([])
+        sets[-1].append(part)
+    places = [{(part.row, part.column) for part in each} for each in sets]
+    return sets[1:] if all(each == places[0] for each in places) else []
 
 
 def _agreement(name: str, values: Matrix, expected: Expected) -> float:

@@ -8,7 +8,7 @@ MOST_WORDS = 40
 MOST_BESIDE = 5
 """The largest number of words with which "output weights" can be a given matrix."""
 _DIVIDED = re.compile(r"[/÷] ?(?:√|sqrt)|^[/÷:] ?(?:√ ?)?\d[\d.,]*$")
-_BY_ROOT = re.compile(r"^√ ?\d[^=]*$|^[^=√]* √ ?\(?\d+\)?$")
+_BY_ROOT = re.compile(r"^√ ?\d[^=]*$|^(?:[^√]*[,;] )?[^=√]* √ ?\(?\d+\)?(?: \([^()\d]*\))?$")
 """A root before or behind words of any language."""
 
 _EXACT = {
@@ -24,7 +24,7 @@ _EXACT = {
     "escalar escalares dot affinities punktzahlen aufmerksamkeitswerte "
     "punteggio punteggi somiglianza somiglianze pontuacao pontuacoes escore escores scalari "
     " inwendige inproduct inproducten 分数 得分 点积 点乘 内积 内積 スコア",
-    "scaled": "scaled scaling rescaled skaliert skalierte skalierten skalierung echelle escalado "
+    "scaled": "scaled scaling rescaled echelle escalado "
     "escalados escalada escaladas divided divide dividing geteilt divise divises divisees dividido "
     "divididos divididas ajustes "
     "scalato scalati scalata scalate diviso divisi dividendo escalonado escalonados "
@@ -112,7 +112,7 @@ _STEMS = {
     "valoar nilai verdi værdi τιμ 값 मान",
     "O": "ausgabe ausgang kontext wyjsci utdata выход vystup ulostul kimenet iesir cikti "
     "çıktı keluaran udgang utgang вихід виход εξοδ 출력 आउटपुट",
-    "scaled": "divi delat delen teilen podziel делен делим skalov skalow skalad skaler "
+    "scaled": "skalier divi delat delen teilen podziel делен делим skalov skalow skalad skaler "
     "skaalat skalaz olcek ölçek bolun bölün diskala dibagi масштаб 스케일",
     "attention": "внимани pozornost uwag uppmarksam figyelm dikkat perhatian уваг προσοχ 어텐션 "
     "ध्यान",
