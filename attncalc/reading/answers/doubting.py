@@ -97,16 +97,20 @@ def leave_noise(
     Numbers that repeat entries of the answer change nothing; an entry that disagrees with the key
     may be a misreading only if the number of the key is unread.
     """
-    keys = expected.steps
-    if not keys or not all(name in matrices for name in keys):
+    if not expected.steps or not all(name in matrices for name in expected.steps):
         return
-    if any(each.shape != keys[name].shape for name, each in matrices.items() if name in keys):
+    keys = {
+        name: np.hstack([*key]) if is_side_by_side(matrices[name], key) else key
+        for name, key in expected.steps.items()
+    }
+    if any(matrices[name].shape != key.shape for name, key in keys.items()):
         return
     off = [keys[name][~near(matrices[name].values, keys[name])] for name in keys]
     right = np.concatenate([each.ravel() for each in off])
     known = {value for each in matrices.values() for value in each.values.ravel().tolist()}
     for place, each in enumerate(found.unread):
         is_old = each.why == IN_SENTENCE and _repeats(each.text, known)
+        is_old |= each.why == IN_SENTENCE and _are_counts(each.text)
         if is_old or not _would_be_right(each.text, right):
             found.unread[place] = each._replace(could_be_matrix=False)
 
@@ -117,6 +121,12 @@ def _would_be_right(text: str, right: Matrix) -> bool:
     if not said.size or np.array_equal(said, np.arange(said.size) + 1):
         return False
     return bool(near(said[:, None], right[None, :]).any(axis=-1).mean() >= SOUND)
+
+
+def _are_counts(text: str) -> bool:
+    """Return whether the numbers of a text are all from 0 or 1 on, some again: 1, 1, 2, 2, 3."""
+    said = {number.value for number in numbers_of(text)}
+    return min(said) in (0, 1) and said == {min(said) + k for k in range(len(said))}
 
 
 def _repeats(text: str, known: set[float]) -> bool:

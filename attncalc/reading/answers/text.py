@@ -136,6 +136,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     if document.is_full:
         found.leave(0, "…", f"only the first {MOST_GRIDS:,} matrices in brackets are looked at")
     _leave_quoted(quoted_lines(plain), found)
+    found.parts = with_better_names(found, expected)
     place_loose(found, expected)
     found.parts = [_with_masks(part, expected, found) for part in found.parts]
     parts = with_better_names(found, expected)

@@ -988,8 +988,14 @@ class Witness:
         could_be = len({each.line for each in behind}) > 1  # a column, not a count of rows
         for line, numbers in self._by_line(left):
             text = " ".join(each.entry.text for each in numbers)
-            are_powers = self._are_powers(numbers, read).all()
-            yield Unread(line, text, BESIDE, could_be and not are_powers)
+            is_work = self._are_powers(numbers, read).all() or self._is_sum(numbers)
+            yield Unread(line, text, BESIDE, could_be and not is_work)
+
+    def _is_sum(self, numbers: list[Number]) -> bool:
+        """Return whether one number is the sum of all others on its line, within rounding."""
+        row = self.values[self._on(numbers[0].line, numbers[0].line)]
+        off = abs(row.sum() - 2 * numbers[0].value)
+        return len(numbers) == 1 and len(row) > 2 and bool(off <= ONE * len(row))
 
     @staticmethod
     def _by_line(numbers: list[Number]) -> Iterator[tuple[int, list[Number]]]:

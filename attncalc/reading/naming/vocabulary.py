@@ -19,7 +19,7 @@ _EXACT = {
     "V": "value values wert werte werten valeur valeurs valor valores "
     "valore valori waarde waarden 值 値 バリュー",
     "S": "score scores scoring similarity similarities logit logits skalarprodukt skalarprodukte "
-    "ahnlichkeit ahnlichkeiten similarite similarites puntuacion puntuaciones puntaje puntajes "
+    "ahnlichkeit ahnlichkeiten similarite similarites wyniki puntuacion puntuaciones puntaje puntajes "
     "similitud similitudes rohwerte energies energy bewertungen punktprodukte scalaire scalaires "
     "escalar escalares dot affinities punktzahlen aufmerksamkeitswerte "
     "punteggio punteggi somiglianza somiglianze pontuacao pontuacoes escore escores scalari "
