@@ -19,7 +19,9 @@ _COUNTED = re.compile(
     r"value|vector|decimals?|places|schritt|kopf|zeile|spalte|aufgabe|blatt|seite|teil|tête|tete|"
     r"ausgabe|eingabe|anfrage|sortie|entrée|entree|salida|entrada|jeton|wort|mot|palabra|"
     r"etape|étape|ligne|colonne|fila|columna|paso|ejercicio|exercice|of|to|von|de|nr|no|pts?|"
-    r"points?|punkte|group|gruppe|index|indices|matrikelnummer|id|student)\.?\s*+(?:[#:]\s*+)?\d[\d.,]*",
+    r"points?|punkte|group|gruppe|gruppo|grupo|groupe|groep|grupp|grupa|группа|index|indices|matrikelnummer|id|student|"
+    r"exercício|exercicio|lista|tarefa|tarea|esercizio|compito|opgave|opdracht|uppgift|oppgave|"
+    r"zadanie|задача|задание|вариант|ödev|soru|blatt|serie|série|hoja|folha|foglio|devoir)\.?\s*+(?:[#:]\s*+)?\d[\d.,]*",
     re.IGNORECASE,
 )  # fmt: skip
 _COUNTS = re.compile(

@@ -73,8 +73,8 @@ _MINUS = re.compile(r"[⁻¯](?=[.\d])|(?<![^\s\[({|,;=&:])—(?=\.?\d)")
 """The raised minus of a calculator before a digit that is not raised."""
 _MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
 _ROOT = re.compile(
-    r"\b(?:(?:square )?root(?: of)?|wortel(?: van)?|wurzel(?: aus)?|ra[ií]z(?: [cq]uadrada)?(?: de)?"
-    r"|racine(?: carrée)?(?: de)?|radice(?: quadrata)?(?: di)?|pierwiast\w{1,4}(?: z)?"
+    r"\b(?:(?:square )?root(?: of)?|wortel(?: van)?|wurzel(?: aus)?"
+    r"|ra[ií]z(?: [cq]uadrada)?(?: de)?|racine(?: carrée)?(?: de)?|radice(?: quadrata)?(?: di)?|pierwiast\w{1,4}(?: z)?"
     r"|кор(?:ень|ня)(?: из)?|kvadratrot(?:en)?(?: (?:ur|av))?|karekök) ?(?=\(? ?(?:\d|d_?\{?k))"
     r"|(?:根号|平方根|ルート|루트) ?(?=\(? ?(?:\d|d_?k))",
     re.IGNORECASE,

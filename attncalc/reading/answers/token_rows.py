@@ -9,7 +9,8 @@ from attncalc.reading.plain.rows import split_row
 
 LONGEST = 1000
 _GIVEN = re.compile(
-    r"\s*(?P<row>(?:[^\W\d][^\s\d:]{0,30} ?){1,6})\s*(?:->|→|=>|:|(?<=\s)(?=\d))\s*(?P<rest>.{3,600})"
+    r"\s*(?P<row>(?:[^\W\d][^\s\d:]{0,30} ?){1,6})\s*(?:->|→|=>|:|(?<=\s)(?=\d))"
+    r"\s*(?P<rest>.{3,600})"
 )
 _ROW = re.compile(
     r"\s*(?:\d{1,2}[.)]\s+)?(?P<row>[^\s:=|](?:[^:=|]{0,38}[^\s:=|])?)\s*[:=|]\s*(?P<rest>\S.{0,600})"
@@ -20,7 +21,9 @@ _WORD_AND = r"(?:and|und|et|y|e|en|i|och|og|ja|ve|и|і) "
 _SHARES = re.compile(rf" ?[,;|] ?(?:{_WORD_AND})?| {_WORD_AND}")
 _SHARE_OF = rf"(?P<share>\d{{0,6}}(?:[.{COMMA}]\d{{1,6}})? ?%?)"
 _WORD_FIRST = re.compile(rf"(?P<word>[^\s:=]{{1,40}}) ?[:=]? ?{_SHARE_OF}")
-_WORD_LAST = re.compile(rf"{_SHARE_OF} ?\(?(?:[^\W\d]{{1,12}} ){{0,2}}(?P<word>[^\s:=()]{{1,40}})\)?")
+_WORD_LAST = re.compile(
+    rf"{_SHARE_OF} ?\(?(?:[^\W\d]{{1,12}} ){{0,2}}(?P<word>[^\s:=()]{{1,40}})\)?"
+)
 _AND = re.compile(rf"[\s,&/+]+(?:{_WORD_AND})?")
 MOST_BELOW = 60
 """How many lines below a row may move."""

@@ -19,8 +19,8 @@ _EXACT = {
     "V": "value values wert werte werten valeur valeurs valor valores "
     "valore valori waarde waarden 值 値 バリュー",
     "S": "score scores scoring similarity similarities logit logits skalarprodukt skalarprodukte "
-    "ahnlichkeit ahnlichkeiten similarite similarites wyniki puntuacion puntuaciones puntaje puntajes "
-    "similitud similitudes rohwerte energies energy bewertungen punktprodukte scalaire scalaires "
+    "ahnlichkeit ahnlichkeiten similarite similarites puntuacion puntuaciones puntaje puntajes "
+    "wyniki similitud similitudes rohwerte energies energy bewertungen punktprodukte scalaire scalaires "
     "escalar escalares dot affinities punktzahlen aufmerksamkeitswerte "
     "punteggio punteggi somiglianza somiglianze pontuacao pontuacoes escore escores scalari "
     " inwendige inproduct inproducten 分数 得分 点积 点乘 内积 内積 スコア",

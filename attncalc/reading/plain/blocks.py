@@ -21,9 +21,9 @@ from attncalc.reading.plain.tables import (
     TABLE_SIGN,
     cells_by_line,
     cells_of_table,
-    has_headings,
     groups_by_name,
     groups_of_table,
+    has_headings,
     sections_of_table,
     table_at,
 )
