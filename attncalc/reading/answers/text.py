@@ -74,7 +74,8 @@ _MINUS = re.compile(r"[⁻¯](?=[.\d])|(?<![^\s\[({|,;=&:])—(?=\.?\d)")
 _MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
 _ROOT = re.compile(
     r"\b(?:(?:square )?root(?: of)?|wortel(?: van)?|wurzel(?: aus)?"
-    r"|ra[ií]z(?: [cq]uadrada)?(?: de)?|racine(?: carrée)?(?: de)?|radice(?: quadrata)?(?: di)?|pierwiast\w{1,4}(?: z)?"
+    r"|ra[ií]z(?: [cq]uadrada)?(?: de)?|racine(?: carrée)?(?: de)?"
+    r"|radice(?: quadrata)?(?: di)?|pierwiast\w{1,4}(?: z)?"
     r"|кор(?:ень|ня)(?: из)?|kvadratrot(?:en)?(?: (?:ur|av))?|karekök) ?(?=\(? ?(?:\d|d_?\{?k))"
     r"|(?:根号|平方根|ルート|루트) ?(?=\(? ?(?:\d|d_?k))",
     re.IGNORECASE,

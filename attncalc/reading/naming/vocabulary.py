@@ -20,8 +20,8 @@ _EXACT = {
     "valore valori waarde waarden 值 値 バリュー",
     "S": "score scores scoring similarity similarities logit logits skalarprodukt skalarprodukte "
     "ahnlichkeit ahnlichkeiten similarite similarites puntuacion puntuaciones puntaje puntajes "
-    "wyniki similitud similitudes rohwerte energies energy bewertungen punktprodukte scalaire scalaires "
-    "escalar escalares dot affinities punktzahlen aufmerksamkeitswerte "
+    "wyniki similitud similitudes rohwerte energies energy bewertungen punktprodukte scalaire "
+    "scalaires escalar escalares dot affinities punktzahlen aufmerksamkeitswerte "
     "punteggio punteggi somiglianza somiglianze pontuacao pontuacoes escore escores scalari "
     " inwendige inproduct inproducten 分数 得分 点积 点乘 内积 内積 スコア",
     "scaled": "scaled scaling rescaled echelle escalado "
