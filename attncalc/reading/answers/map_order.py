@@ -84,7 +84,7 @@ _AGAIN = re.compile(rf"({_ITSELF}) ?\((?:[^\W\d_]{{1,12}} )?(\w{{1,30}})\)", re.
 _TOKEN = re.compile(
     r"\x01(?P<head>-?\d{1,3})\x01"
     rf"|(?P<itself>{_ITSELF})"
-    rf"|(?P<number>(?<![\d.{COMMA}/:-])\d{{1,3}}(?![\d%/]|[.{COMMA}:]\d|(?<=[a-z]\d)[a-z]{{2}}))"
+    rf"|(?P<number>(?<![\d.{COMMA}/-])(?<!\d:)\d{{1,3}}(?![\d%/]|[.{COMMA}:]\d|(?<=[a-z]\d)[a-z]{{2}}))"
     r"|(?P<word>[^\W\d_\u3040-\uffff]{1,40}|[\u3040-\u309f]"
     rf"|(?:(?!{_ITSELF})[\u30a0-\uffff]){{1,40}})",
     re.IGNORECASE,

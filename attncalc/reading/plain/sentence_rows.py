@@ -13,6 +13,8 @@ _CHAT = re.compile(
     r"|\[[^\[\]\d]{1,30}\] \[[^\[\]\d]{0,6}\d{1,2}:\d\d[^\[\]\d]{0,6}\] "
 )
 """The name and time before a chat message: [10:02] ana: …, or [ana] [10:02 am] …."""
+_SENDER = re.compile(r"[^\W\d][^=\t|:]{0,40}?[\s(]\d{1,2}:\d\d(?::\d\d)?(?: ?[AP]M)?\)?", re.I)
+"""The name and time above a chat message: Ana (10:02)."""
 _SHORT = rf"[-+−–]?(?:\d{{1,6}}(?:[.{COMMA}]\d{{1,6}})?|\.\d{{1,6}})(?![\w.{COMMA}]*\w)"
 _IN_LINE = rf"{_SHORT}(?:(?:, ?| ){_SHORT}){{1,8}}+"
 _SLASHED = re.compile(rf"(?<![\w.,/{COMMA}]){_IN_LINE}(?: / {_IN_LINE}){{1,9}}+")
@@ -124,16 +126,19 @@ def _with_counts_inside(line: str, names_a_row: Callable[[str], bool]) -> str:
 
 
 def without_senders(text: str) -> str:
-    """Return a text without the time and the name before each message of a chat.
+    """Return a text without the time and the name before each message of a chat, or above it.
 
-    >>> without_senders("[10:02] ana: Q = [1 2]")
-    'Q = [1 2]'
+    >>> without_senders("[10:02] ana: Q = [1 2]"), without_senders("Ana (10:02)")
+    ('Q = [1 2]', '')
     """
-    lines = text.split("\n")
-    return "\n".join(
-        _CHAT.sub("", line, count=1) if len(line) <= LONGEST and _CHAT.match(line) else line
-        for line in lines
-    )
+    return "\n".join(map(_without_sender, text.split("\n")))
+
+
+def _without_sender(line: str) -> str:
+    if len(line) > LONGEST:
+        return line
+    chat = _CHAT.match(line)
+    return "" if _SENDER.fullmatch(line.strip()) else line[chat.end() if chat else 0 :]
 
 
 def _with_slashes(match: "re.Match[str]") -> str:
