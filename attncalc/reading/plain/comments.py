@@ -21,6 +21,7 @@ _ASSIGNED = re.compile(r"\W{0,8}[A-Za-z][\w.]{0,40}")
 """The text before an arrow of R that assigns a result to a name."""
 _MARKED = re.compile(r"[ \t]*+(#|%|//)(?!\1)")
 _NUMBERS = re.compile(r"[ \t]*(?:\[|[-+]?[.\d])")
+_MATRIX = re.compile(r"[ \t]*(?:\w{1,20}\()?\[\[")
 _DOCUMENT = re.compile(r"\\(?:begin\{|documentclass|section|frac)")
 _HOLDS_RESULT = re.compile(r"[\[(]\s*[-+.\d\[(]|\\begin|=\s*[-+]?[.\d]")
 
@@ -95,13 +96,13 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
 
 
 def _uncommented(lines: list[str]) -> list[str]:
-    """Remove the comment signs of consecutive comment lines with rows of numbers."""
+    """Remove the comment signs of consecutive comment lines with rows of numbers, or of a matrix."""
     found: list[str] = []
     for mark, group in itertools.groupby(lines, key=_mark_of):
         run = list(group)
         inner = [line.lstrip().removeprefix(mark).removeprefix(" ") for line in run]
-        is_run = mark and len(run) > 1 and any(_NUMBERS.match(line) for line in inner)
-        found += inner if is_run else run
+        starts = _NUMBERS if len(run) > 1 else _MATRIX
+        found += inner if mark and any(map(starts.match, inner)) else run
     return found
 
 
