@@ -85,13 +85,27 @@ def _texts(value: Any) -> Iterator[str]:
     listed = [value] if isinstance(value, list) else []
     if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
         listed = [[{"output": key, **each} for key, each in value.items()]]
-    if listed and (rows := _records(*listed)):
-        yield "\n".join(["", *(f"| {' | '.join(row)} |" for row in rows), ""])
-    elif isinstance(value, dict | list):
+    tables = [_records(*listed)] if listed else []
+    if isinstance(value, dict):
+        tables += map(_records, _columns(value))
+    yield from ("\n".join(["", *(f"| {' | '.join(row)} |" for row in rows), ""])
+                for rows in tables if rows)  # fmt: skip
+    if not (listed and tables[0]) and isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _texts(each)
     elif isinstance(value, str):
         yield value
+
+
+def _columns(value: dict[str, Any]) -> Iterator[list[Any]]:
+    """Yield records from the lists, or objects, with the same keys and no decimals: by output."""
+    by_keys: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+    for name, each in value.items():
+        own = {str(k): one for k, one in enumerate(each, 1)} if isinstance(each, list) else each
+        if isinstance(own, dict) and all(isinstance(one, int | str) for one in own.values()):
+            by_keys.setdefault((*own,), {})[name] = own
+    for keys, own in by_keys.items():
+        yield [{"output": key, **{name: each[key] for name, each in own.items()}} for key in keys]
 
 
 def _records(values: list[Any]) -> list[list[str]]:
