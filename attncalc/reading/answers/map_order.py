@@ -415,15 +415,30 @@ def _without_second(
 
 
 class _Fitting:
-    """Statements that follow one another, whose inputs the weights rank in this order."""
+    """Statements that follow one another, whose inputs the weights rank in this order.
 
-    def __init__(self, mentions: Sequence[_Mention], weights: Matrix) -> None:
-        self.mentions, self.weights = mentions, weights
+    rank: how many inputs of each output are named before these.
+    """
+
+    def __init__(self, mentions: Sequence[_Mention], weights: Matrix, rank: int = 0) -> None:
+        self.mentions, self.weights, self.rank = mentions, weights, rank
         self.ranked = np.sort(weights)[:, ::-1]
 
     def runs(self) -> Iterator[tuple[_Order, int]]:
-        """Yield the longest run from each name on, if it is about enough outputs."""
-        count = len(self.weights)
+        """Yield the longest run from each name on, if it is about enough outputs.
+
+        The second inputs may follow those that all outputs attend to most.
+        """
+        count, best = len(self.weights), self._best()
+        seconds = _Fitting(self.mentions, self.weights, rank=1)._best() if any(best) else []
+        for at, order in enumerate(best):
+            if _size(order)[0] >= min(count, max(FEWEST, ENOUGH * count)):
+                yield order, at
+                behind = [] if "s" in dict(order) else seconds[at + len(order) :][:1]
+                yield from (([*order, *each], at) for each in behind if each)
+
+    def _best(self) -> list[_Order]:
+        """Return the longest run from each name on."""
         best: list[_Order] = [[] for _ in self.mentions]
         for at in reversed(range(len(best))):
             for own in self._statements(at):
@@ -433,8 +448,7 @@ class _Fitting:
                     best[at] = max(best[at], [*own, *rest], key=_size)
                 elif _is_end(self.mentions, stop):
                     best[at] = max(best[at], own, key=_size)
-            if _size(best[at])[0] >= min(count, max(FEWEST, ENOUGH * count)):
-                yield best[at], at
+        return best
 
     def _statements(self, at: int) -> Iterator[_Order]:
         """Yield the orders of one statement: of one output, of several, or of all."""
@@ -454,18 +468,19 @@ class _Fitting:
     def _inputs(self, start: int, outputs: tuple[int, ...]) -> Iterator[_Order]:
         """Yield the orders of the inputs from a name on, as long as the weights rank them so."""
         rows, named, width = np.array(outputs), list[Matrix](), self.weights.shape[1]
-        for place, each in enumerate(self.mentions[start : start + min(width, MOST_LISTED)]):
+        listed = min(width - self.rank, 1 if self.rank else MOST_LISTED)
+        for place, each in enumerate(self.mentions[start : start + listed]):
             own = rows if each.input < 0 else np.full(len(rows), each.input)
             if own.max() >= width or (named and not each.goes_on):
                 return
-            least = np.maximum(self.ranked[rows, place] - TIE, TIE if place else -1)
+            least = np.maximum(self.ranked[rows, self.rank + place] - TIE, TIE if place else -1)
             if (
                 any((own == other).any() for other in named)
                 or (self.weights[rows, own] < least).any()
             ):
                 return
             named.append(own)
-            yield [("s" if k else "m", outputs) for k in range(len(named))]
+            yield [("s" if self.rank + k else "m", outputs) for k in range(len(named))]
 
 
 def _size(order: _Order) -> tuple[int, int]:
