@@ -11,7 +11,7 @@ from attncalc.reading.naming.at_hand import name_at_hand, names_there
 from attncalc.reading.naming.expressions import is_product, step_of_expression
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.symbols import STEPS, compact, indexed
-from attncalc.reading.naming.vocabulary import plain_word, step_of_words
+from attncalc.reading.naming.vocabulary import concepts_in, plain_word, step_of_words
 from attncalc.reading.plain.other_words import ORDINALS
 
 LONGEST = 300
@@ -322,7 +322,8 @@ def _of_row(text: str, labels: Tokens) -> Name | None:
     base = _symbol(words) or _words(words)
     if base is None or base.row or base.weak or base.matrix.startswith(("W_", "b_")):
         return None
-    return base._replace(row=int(match[1]), how="words")
+    is_divisor = base.how == "words" and concepts_in(words)[0] == ["scaled"]  # divided by 2
+    return base._replace(row=0 if is_divisor else int(match[1]), how="words")
 
 
 def _expression(text: str) -> Name | None:
