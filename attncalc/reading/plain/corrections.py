@@ -49,6 +49,8 @@ _NO = (
 )
 _CORRECTING = re.compile(rf"\W*{_NO}(?:\W+{_NO})*(?:[,.!] [^\d:]{{1,20}}:)?\W*", re.IGNORECASE)
 """Words between a row and its correction: -> no, wait. k2:"""
+_ENTRY = re.compile(rf"(?<![\w.]){_NUMBER} (?=(?P<words>[^\d\s][^\d\n]{{0,20}} ){_NUMBER})(?P=words)")
+"""An entry that is corrected within its row: 1 -1.723 NO -1.732 0."""
 _ROW_IS = re.compile(
     rf"[^\d=:\n]{{0,80}}?(?P<name>\brow \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})) "
     rf"(?:is|=|es|ist|est|è|é) (?P<value>{_NUMBER}(?:(?:, ?| {{1,4}}){_NUMBER}){{1,12}})"
@@ -113,6 +115,13 @@ def with_corrections(text: str) -> str:
     for i, (line, below) in enumerate(pairwise(lines)):
         if _CORRECTS.search(line) and _ENDS.search(line) and (row := split_row(below)):
             lines[i], lines[i + 1] = f"{line} [{' '.join(row)}]", ""
+    widths = [_count(line) if len(line) <= LONGEST else 0 for line in lines]
+    for i, line in enumerate(lines):
+        there = {width for width in widths[max(0, i - 1) : i + 2] if width > 1}
+        said = _ENTRY.search(line) if there and not widths[i] and len(line) <= LONGEST else None
+        if said and _CORRECTING.fullmatch(said["words"]):
+            row = line[: said.start()] + line[said.end() :]
+            lines[i] = row if _count(row) in there else line
     return "\n".join(map(_line, lines))
 
 
