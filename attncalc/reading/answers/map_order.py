@@ -236,6 +236,13 @@ def is_prose(line: str) -> bool:
     return not _BARS.search(line) and len(_SENTENCE.split(line.strip(" .\t"))) > 1
 
 
+def words_beside(row: str) -> str:
+    """Return the cells with words of a row of numbers, which may be of the map; "" for a few."""
+    cells = _BARS.split(row)
+    words = [cell for cell in cells if cell.strip() and not _DIGIT.search(cell)]
+    return " | ".join(words) if FEWEST <= len(words) < len(cells) else ""
+
+
 def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bool:
     """Return whether a line soon after the last one of a map names as many inputs as it has."""
     below = (text for number, text in lines if last < number <= last + MOST_BETWEEN)

@@ -34,6 +34,7 @@ from attncalc.reading.answers.map_order import (
     is_right,
     maps_in_order,
     may_go_on,
+    words_beside,
 )
 from attncalc.reading.answers.map_printed import map_in_columns, printed_map
 from attncalc.reading.answers.own_page import handed_back
@@ -180,7 +181,10 @@ def _take_map(
     own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
     steps = {line for each in own_parts for line in each.lines}
     texts = dict(enumerate(text.split("\n"), start=1))
-    lines = [each for each in texts.items() if each[0] not in steps or is_prose(each[1])]
+    lines = [
+        (line, each if line not in steps or is_prose(each) else words_beside(each))
+        for line, each in texts.items()
+    ]
     labels, is_complete = expected.labels, of_map.is_complete(outside)
     stated = maps_in_order(lines, heads, labels)
     for other in (map_in_columns, printed_map):
