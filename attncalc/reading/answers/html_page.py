@@ -110,7 +110,7 @@ class _Reader(HTMLParser):
         self.rows: list[list[str]] | None = None
         self.named_rows = False
         self.whose: tuple[str, str] = ("", "")
-        self.in_cell = self.is_pre = self.in_caption = False
+        self.in_cell = self.is_pre = self.in_caption = self.is_close = False
         self.caption = ""
         self.open: list[tuple[str, list[int]]] = []
         """The open elements of MathML, each with the places of its children in `piece`."""
@@ -134,6 +134,7 @@ class _Reader(HTMLParser):
             self._in_table(tag, said)
         elif tag in (*_BLOCKS, *_HEADINGS):
             self.end_line()
+            self.is_close = tag == "br"
             self._begin_block(tag, said)
 
     def handle_endtag(self, tag: str) -> None:
@@ -241,11 +242,12 @@ class _Reader(HTMLParser):
             self.prefix = ""
 
     def _write(self, lines: list[str], *, close: bool = False) -> None:
-        """Write lines at their position in the file, after a blank one."""
-        if not close:
+        """Write lines at their position in the file, after a blank one unless they are close."""
+        if not (close or self.is_close):
             self.lines += [""] * (self.getpos()[0] - 1 - len(self.lines))
             if self.lines and self.lines[-1]:
                 self.lines.append("")
+        self.is_close = False
         self.lines += lines
         self.places += [self.getpos()[0]] * (len(self.lines) - len(self.places))
 
