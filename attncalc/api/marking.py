@@ -224,7 +224,11 @@ def _is_of_another_problem(code: str) -> bool:
 
 def _read(name: str, value: Any, spelled: str) -> Any:
     if name in ("steps", "asked", "require"):
-        return _names(value, spelled)
+        names = value.split(",") if isinstance(value, str) else value
+        is_listed = isinstance(names, list | tuple)
+        if not is_listed or any(not isinstance(x, str) or isinstance(x, Typed) for x in names):
+            raise InputError(f'{spelled} takes names, as "Q,A"')
+        return tuple(each.strip() for each in names)
     if name in ("weights", "deductions", "hint_costs"):
         found = _numbers(value, spelled, most=None if name == "weights" else 1)
         if name == "hint_costs" and not found.keys() <= DEFAULT.hint_costs.keys():
@@ -234,14 +238,6 @@ def _read(name: str, value: Any, spelled: str) -> Any:
     if name == "points" and not number:
         raise InputError(f"{spelled} takes a number above 0, not {value}")
     return float(number) if name in ("atol", "rtol") else number
-
-
-def _names(value: Any, spelled: str) -> tuple[str, ...]:
-    names = value.split(",") if isinstance(value, str) else value
-    is_listed = isinstance(names, list | tuple)
-    if not is_listed or any(not isinstance(x, str) or isinstance(x, Typed) for x in names):
-        raise InputError(f'{spelled} takes names, as "Q,A"')
-    return tuple(each.strip() for each in names)
 
 
 def _numbers(value: Any, spelled: str, most: int | None) -> dict[str, Fraction]:

@@ -274,18 +274,14 @@ def _marked(
             state.keep(work.student.folder, made.page, made.digest, made.outcomes)
     state.write()
     if folder is not None:
-        _say(
-            len(works) - fresh, fresh, folder, state.others({work.student.folder for work in works})
-        )
+        before = len(works) - fresh
+        others = state.others({work.student.folder for work in works})
+        if before:
+            note(f"{amount(before, 'page')} from an earlier run: the answers have not changed")
+        note(f"{amount(fresh, 'page')} written to {folder}")
+        for name in others:
+            note(f"{folder / name}: from an earlier run: this answer no longer exists")
     return rows
-
-
-def _say(before: int, fresh: int, folder: Path, others: Sequence[str]) -> None:
-    if before:
-        note(f"{amount(before, 'page')} from an earlier run: the answers have not changed")
-    note(f"{amount(fresh, 'page')} written to {folder}")
-    for name in others:
-        note(f"{folder / name}: from an earlier run: this answer no longer exists")
 
 
 def _works(

@@ -264,7 +264,13 @@ def of_gradient(step: Step, steps: Steps) -> Iterator[Wrong]:
     elif name in ("TransposedTimes", "TimesTransposed", "Scores", "Weigh"):
         yield from _of_factors(step, steps)
     elif isinstance(step.operation, Add):
-        yield from _of_parts(step)
+        names = step.inputs
+        for left_out in names:
+            kept = [name for name in names if name != left_out]
+            yield f"part-not-added:{left_out}", f"{left_out} is not added", partial(_sum_of, kept)
+        for only in names if len(names) > 2 else ():
+            says = f"{only} alone is taken: the gradients of the other paths are not added"
+            yield f"part-alone:{only}", says, partial(_sum_of, [only])
     for other in _like(step.name, steps):
         says = f"it is {other}, and not {step.name}"
         yield f"gradient-swapped:{other}", says, partial(_sum_of, [other])
@@ -312,16 +318,6 @@ def _of_factors(step: Step, steps: Steps) -> Iterator[Wrong]:
             return step.operation.over(read(gradient).map(np.ones_like), read(right))
 
         yield "arriving-ones", says, of_ones
-
-
-def _of_parts(step: Step) -> Iterator[Wrong]:
-    names = step.inputs
-    for left_out in names:
-        kept = [name for name in names if name != left_out]
-        yield f"part-not-added:{left_out}", f"{left_out} is not added", partial(_sum_of, kept)
-    for only in names if len(names) > 2 else ():
-        says = f"{only} alone is taken: the gradients of the other paths are not added"
-        yield f"part-alone:{only}", says, partial(_sum_of, [only])
 
 
 def _sum_of(names: list[str], read: Read) -> Range:

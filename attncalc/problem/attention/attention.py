@@ -251,20 +251,15 @@ class Attention(AttentionFields):
         if self.score in SAME_WIDTH:
             return self.d_q
         if self.n_heads > 1:
-            return self._d_k_of_score
+            if self.score == GENERAL:
+                return self._shape_of("W_S")[-1]
+            if self.score == CONCAT:
+                return max(1, self._shape_of("W_S")[-2] - self.d_q)
+            if self.W_Sk is not None:
+                return self._shape_of("W_Sk")[-2]
+            return self.d_q if self.W_Sq is None else self._shape_of("W_Sq")[-1]
         # read before shapes are checked, so without splitting heads: there may be too many
         return self.width_of(*(self.those_given("K", "W_K") or [self.key_source]))
-
-    @property
-    def _d_k_of_score(self) -> int:
-        """The width of a head's keys, by the matrices of the score."""
-        if self.score == GENERAL:
-            return self._shape_of("W_S")[-1]
-        if self.score == CONCAT:
-            return max(1, self._shape_of("W_S")[-2] - self.d_q)
-        if self.W_Sk is not None:
-            return self._shape_of("W_Sk")[-2]
-        return self.d_q if self.W_Sq is None else self._shape_of("W_Sq")[-1]
 
     @cached_property
     def d_hidden(self) -> int:

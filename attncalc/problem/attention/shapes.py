@@ -46,7 +46,11 @@ def _check_presence(problem: Attention) -> None:
     check_score(problem)
     for name, source in problem.sources.items():
         for twice in problem.those_given(f"W_{name}", f"b_{name}") if source == name else ():
-            but = _instead(problem, twice)
+            but = (
+                ""
+                if problem.score != ADDITIVE or twice not in ("W_Q", "W_K")
+                else f"; additive scores multiply it by W_S{twice[-1].lower()}"
+            )
             raise InputError(f"{name} and {twice} both given: {name} is then not projected{but}")
     projected = {name: source for name, source in problem.sources.items() if source != name}
     _check_missing(problem, projected)
@@ -59,13 +63,6 @@ def _check_presence(problem: Attention) -> None:
         )
     _check_frequencies(problem)
     _check_unused(problem, set(projected.values()))
-
-
-def _instead(problem: Attention, name: str) -> str:
-    """Return the matrix for additive scores that was likely meant for given queries or keys."""
-    if problem.score != ADDITIVE or name not in ("W_Q", "W_K"):
-        return ""
-    return f"; additive scores multiply it by W_S{name[-1].lower()}"
 
 
 def _check_frequencies(problem: Attention) -> None:
