@@ -62,13 +62,11 @@ def as_text(document: "Document") -> str:
 
 def as_html(document: "Document", page: str | None) -> str:
     """Return a page, or that of a document, for a notebook; the document decides the height."""
+    from attncalc.writing.document import Section, Sheet
     from attncalc.writing.html.elements import element, within_attribute
     from attncalc.writing.html.page import write_html
 
-    least = SHORTEST if page is None else SHORTEST_LIVE
-    from attncalc.writing.document import Section, Sheet
-
-    rows = 0
+    least, rows = SHORTEST if page is None else SHORTEST_LIVE, 0
     for part in document.parts:
         grids = part.shown if isinstance(part, Section) else ()
         grids = [part.grid] if isinstance(part, Sheet) else grids

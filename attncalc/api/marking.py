@@ -11,7 +11,7 @@ from typing import Any
 from attncalc.api.display import Displayed, as_text
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
-from attncalc.base.typed import NotANumber, read_number
+from attncalc.base.typed import fraction_of
 from attncalc.base.types import Matrix
 from attncalc.grading import marks
 from attncalc.grading.credit import Score, score
@@ -49,36 +49,19 @@ class Marking(Displayed, marks.Marking):
         return verdict(self)
 
     def to_markdown(self, *, full: bool = False) -> str:
-        """Return the page that `attncalc check --format markdown` prints.
-
-        Parameters
-        ----------
-        full
-            Show large matrices in full.
-        """
+        """Return the page that `attncalc check --format markdown` prints; `full` elides nothing."""
         return write_markdown(self._as_pages(full=full))
 
     def to_html(self, *, full: bool = False) -> str:
-        """Return the page that `attncalc check --format html` prints.
-
-        Parameters
-        ----------
-        full
-            Show large matrices in full.
-        """
+        """Return the page that `attncalc check --format html` prints; `full` elides nothing."""
         from attncalc.writing.live.marked import write_marking
 
         return write_marking(self, "full" if full else "elided")
 
     def to_latex(self, *, full: bool = False, standalone: bool = False) -> str:
-        r"""Return the page that `attncalc check --format latex` prints.
+        """Return the page that `attncalc check --format latex` prints.
 
-        Parameters
-        ----------
-        full
-            Show large matrices in full.
-        standalone
-            Return a complete document instead of a body to `\input` into one with amsmath.
+        full: show large matrices in full; standalone: return a complete document.
         """
         return write_latex(self._as_pages(full=full), standalone=standalone)
 
@@ -250,10 +233,7 @@ def _numbers(value: Any, spelled: str, most: int | None) -> dict[str, Fraction]:
 
 def number_of(name: str, value: Any, most: int | None = None) -> Fraction:
     """Return a number from 0 to `most`."""
-    try:
-        number = Fraction(read_number(str(value)))
-    except NotANumber as reason:
-        raise InputError(f"{name}: {reason}") from None
+    number = fraction_of(value, name)
     if number < 0 or (most is not None and number > most):
         raise InputError(
             f"{name} takes a number from 0{f' to {most}' if most else ''}, not {value}"

@@ -124,11 +124,6 @@ class Solution(Displayed, solving.Solution):
             Write out every entry, and show it; if there are few entries, they are written out and
             folded by default.
 
-        Raises
-        ------
-        InputError
-            As in `to_markdown`.
-
         Examples
         --------
         >>> from attncalc import self_attention
@@ -161,11 +156,6 @@ class Solution(Displayed, solving.Solution):
             As in `to_markdown`.
         standalone
             Return a complete document instead of a body to `\input` into one with amsmath.
-
-        Raises
-        ------
-        InputError
-            As in `to_markdown`.
         """
         from attncalc.writing.latex import write_latex
 
@@ -194,11 +184,6 @@ class Solution(Displayed, solving.Solution):
 
     def explain(self) -> tuple[str, ...]:
         """Return the patterns of the weights as sentences, as `attncalc explain --all` prints them.
-
-        Raises
-        ------
-        InputError
-            As in `patterns`.
 
         Examples
         --------

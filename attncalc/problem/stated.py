@@ -20,7 +20,7 @@ from attncalc.problem.attention.declared import (
 )
 from attncalc.problem.attention.steps import sinusoidal_place
 from attncalc.problem.embedding import base_of
-from attncalc.problem.fields import MASKS, TOKENS
+from attncalc.problem.fields import IN_WORDS, MASKS, TOKENS
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan
 
@@ -30,17 +30,12 @@ MOST_SLOPES = 8
 
 def heading(problem: Problem) -> str:
     """Return the heading of a page: the kind of attention, and the title of the problem."""
-    kind = {
-        "self": "Self-attention",
-        "cross": "Cross-attention",
-        "encoder": "Encoder",
-        "decoder": "Decoder",
-        "vit": "Vision Transformer",
-    }[problem.what]
+    kind = f"{problem.kind}-attention" if problem.is_alone else IN_WORDS[problem.block]
     if not problem.has_tokens:
-        kind = "Attention"
+        kind = "attention"
     if problem.is_alone and not problem.attentions:
-        kind = "Equations"
+        kind = "equations"
+    kind = f"{kind[0].upper()}{kind[1:]}"
     return f"{kind}: {on_a_line(problem.title)}" if problem.title else kind
 
 
@@ -244,7 +239,9 @@ def _distances_in_words(problem: Attention) -> Iterator[str]:
 
 
 def _edges_in_words(problem: Attention) -> Iterator[str]:
-    if problem.causal_alignment == "bottom-right" and not problem.counts_places:
+    in_scores = problem.causal or problem.window is not None or problem.has_alibi
+    counts_places = in_scores or problem.rel_bias is not None or problem.positions != "none"
+    if problem.causal_alignment == "bottom-right" and not counts_places:
         yield "the last query is at the last key (bottom-right), which has no effect here"
     if problem.causal:
         edge = "a query sees keys up to its own place"

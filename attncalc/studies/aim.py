@@ -16,7 +16,7 @@ import numpy as np
 from attncalc.base.decimals import each_entry
 from attncalc.base.errors import InputError
 from attncalc.base.text import entry_name
-from attncalc.base.typed import NotANumber, read_number
+from attncalc.base.typed import fraction_of
 from attncalc.base.types import Matrix, Place
 from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.problem.problem import Problem
@@ -402,10 +402,6 @@ def _exact(matrix: Matrix) -> Matrix:
 
 def read_beta(given: object) -> Fraction:
     """Return β. Raises InputError if it is no number, or not above 0."""
-    try:
-        beta = given if isinstance(given, Fraction) else Fraction(read_number(str(given)))
-    except NotANumber as reason:
-        raise InputError(f"beta takes a number above 0: {reason}") from None
-    if beta <= 0:
+    if (beta := fraction_of(given, "beta takes a number above 0")) <= 0:
         raise InputError(f"beta {value_text(beta)}: β must be above 0, for example 10")
     return beta

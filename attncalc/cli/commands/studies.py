@@ -173,9 +173,9 @@ def show(
     # again, since inputs are known now
     check_targets(wanted.target, *(each.target for each in more))
     if wanted.form == "picture":
-        table = [table_of(shown.document(), STDOUT)] if with_table else []
         from attncalc.writing.plotting.look import Look, read_size
 
+        table = [table_of(shown.document(), STDOUT)] if with_table else []
         assert wanted.target.place is not None
         with as_flags():
             look = Look(dark=flags["dark"], size=read_size(flags["size"]))

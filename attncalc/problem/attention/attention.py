@@ -172,12 +172,6 @@ class Attention(AttentionFields):
         return False
 
     @property
-    def counts_places(self) -> bool:
-        """Whether the positions of the queries among the keys matter."""
-        in_scores = self.causal or self.window is not None or self.has_alibi
-        return in_scores or self.rel_bias is not None or self.positions != "none"
-
-    @property
     def has_alibi(self) -> bool:
         """Whether a slope times the distance is subtracted from scores."""
         return self.alibi or self.alibi_slopes is not None
@@ -195,12 +189,6 @@ class Attention(AttentionFields):
         if self.window is not None:
             return min(max(last, 0), self.window - 1)
         return max(last, 0) if self.causal else max(last, behind)
-
-    @property
-    def sees_its_own_place(self) -> bool:
-        """Whether each query may attend to a key at its own position."""
-        first, last = self.query_place, self.query_place + self.n - 1
-        return first >= 0 and last < self.m and not self.those_given(*MASKS)
 
     @property
     def norm_eps(self) -> Fraction:
