@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from attncalc.writing.document import Document
-    from attncalc.writing.frames import Screen
 
 # rich takes as long to load as a problem to solve: it is imported when needed
 
@@ -46,10 +45,13 @@ def as_text(document: "Document") -> str:
     from rich.console import Console
 
     from attncalc.base.text import within
-    from attncalc.writing.frames import on_screen
+    from attncalc.writing.frames import Screen, on_screen
     from attncalc.writing.terminal import write_tables
 
-    screen = _screen_here()
+    stream = sys.stdout
+    is_terminal = stream is not None and stream.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal else None
+    screen = Screen(width, encoding=getattr(stream, "encoding", None) or "utf-8")
     console = Console(file=io.StringIO(), color_system=None, force_jupyter=False)
     text = on_screen(console, write_tables(document, screen), screen)
     said = [*document.notes]
@@ -58,23 +60,18 @@ def as_text(document: "Document") -> str:
     return within(screen.encoding, text + "".join(f"\nnote: {note}" for note in said))
 
 
-def _screen_here() -> "Screen":
-    """Return the screen of standard output: its width, where it is one, and its encoding."""
-    from attncalc.writing.frames import Screen
-
-    stream = sys.stdout
-    is_terminal = stream is not None and stream.isatty()
-    width = shutil.get_terminal_size().columns if is_terminal else None
-    return Screen(width, encoding=getattr(stream, "encoding", None) or "utf-8")
-
-
 def as_html(document: "Document", page: str | None) -> str:
     """Return a page, or that of a document, for a notebook; the document decides the height."""
+    from attncalc.writing.document import Section, Sheet
     from attncalc.writing.html.elements import element, within_attribute
     from attncalc.writing.html.page import write_html
 
-    least = SHORTEST if page is None else SHORTEST_LIVE
-    height = f"{min(max(least, _height(document)), TALLEST):.0f}"
+    least, rows = SHORTEST if page is None else SHORTEST_LIVE, 0
+    for part in document.parts:
+        grids = part.shown if isinstance(part, Section) else ()
+        grids = [part.grid] if isinstance(part, Sheet) else grids
+        rows += max((len(grid.row_places) for grid in grids), default=0)
+    height = f"{min(max(least, OF_PART * len(document.parts) + OF_ROW * rows), TALLEST):.0f}"
     return element(
         "iframe",
         srcdoc=within_attribute(page or write_html(document, compact=True)),
@@ -83,15 +80,3 @@ def as_html(document: "Document", page: str | None) -> str:
         title=document.title or "attncalc",
         style=IN_A_NOTEBOOK.format(height=height),
     )
-
-
-def _height(document: "Document") -> float:
-    """Return the approximate height of a document, which no script may measure."""
-    from attncalc.writing.document import Section, Sheet
-
-    rows = 0
-    for part in document.parts:
-        grids = part.shown if isinstance(part, Section) else ()
-        grids = [part.grid] if isinstance(part, Sheet) else grids
-        rows += max((len(grid.row_places) for grid in grids), default=0)
-    return OF_PART * len(document.parts) + OF_ROW * rows

@@ -115,81 +115,18 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         (heads, n, n).
     bias
         Numbers added to the scaled scores, (n, n), (1, n) or (heads, n, n); -inf masks.
-    labels
-        Names of the n tokens.
-    title
-        The title in headings and pictures.
-    scale
-        `"sqrt_dk"` (divide by √d_k; the default of dot products), `"none"` (the default of others),
-        or a factor.
-    rounding
-        `"display"` (default: round only shown values) or `"each-step"` (round each step; the next
-        one reads the rounded numbers).
-    decimals
-        Decimals shown, 0 to 12; by default 2.
-    language
-        The language of pages and markings: `"en"` (default), `"de"`, `"fr"`, `"es"`, `"pt"`, `"zh"`
-        or `"ja"`.
-    asked
-        The names of the steps that answers must contain, for marking; by default all.
-    heads
-        The number of heads, side by side in W_Q or Q; by default 1. Keys and values may have
-        fewer.
-    combine
-        `"concat"` (default) or `"mean"` of the heads.
-    causal
-        Whether a query attends only to keys up to its own position; by default false.
-    causal_alignment
-        The alignment of the causal mask: `"top-left"` (default) or `"bottom-right"`.
-    score
-        `"dot"` (default), `"general"`, `"additive"`, `"concat"` or `"distance"`: for all but
-        `"dot"`, a weight may be omitted: the tokens are then the queries, keys or values.
-    window
-        Sliding window: the number of keys per query, up to its own position; by default all.
-    alibi
-        Whether a slope times the distance of query and key is subtracted from scores; by default
-        false.
-    rel_max_distance, rel_bidirectional
-        For `rel_bias`: the distance from which there is one bucket (128), and whether keys after a
-        query have separate buckets (by default unless causal).
-    softcap
-        c, for scores of c · tanh(s / c); by default none.
-    qk_norm, qk_eps
-        The normalization of each head's queries and keys: `"none"` (default), `"rms"`, `"layer"`,
-        or `"rms-all"` over all heads; and its epsilon, by default 1e-5.
-    normalizer
-        `"softmax"` (default), `"hardmax"` or `"sum"`.
-    positions
-        `"none"` (default), `"sinusoidal"` (added to the tokens) or `"rope"` (queries and keys
-        rotated).
-    positions_base
-        The base of sinusoids (10,000).
-    rope_base, rope_offset, rope_query_offset
-        For RoPE: the base (10,000), the position of the first token (0), and of the first query, if
-        it differs.
-    rope_pairing
-        The pairs of columns that RoPE rotates: `"halves"` (default) or `"interleaved"`.
-    rope_dims, rope_scaling, rope_factor
-        The number of leading columns that RoPE rotates (all), and the scaling of its frequencies
-        (none): `{"rope_type": "llama3", "factor": 8, …}` or `{"rope_type": "linear", "factor": 4}`.
-    layout
-        `"rows"` (default), or `"columns"`: tokens are columns, and every shape here is transposed.
-    weights_layout
-        `"in-out"` (default), or `"torch"`: weights stored (out, in).
-    backward
-        Whether to compute the gradients of all given matrices: dO, dV, dA, … dX. Each of the next
-        arguments implies it.
-    dO
-        The upstream gradient of the outputs, (n, d_out); by default 1 everywhere.
-    target
-        The target outputs, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
-    step
-        The learning rate η of a step W − η dW; the outputs are then computed again.
-    equations
-        A list of equations, such as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of
-        which replaces the step with its name or adds one.
-    more
-        Matrices with other names that the equations read, as a mapping.
+    dO, target
+        The upstream gradient of the outputs, and the target outputs, (n, d_out).
+    labels, title, language, decimals, rounding, scale, asked, layout, weights_layout
+        As in `Problem`, which lists the values of all of these, as docs/fields.md does.
+    heads, combine, causal, causal_alignment, score, window, normalizer, softcap, qk_norm, qk_eps
+        As in `Problem`.
+    alibi, rel_max_distance, rel_bidirectional, positions, positions_base, rope_base, rope_offset
+        As in `Problem`.
+    rope_query_offset, rope_pairing, rope_dims, rope_scaling, rope_factor
+        As in `Problem`.
+    backward, step, equations, more
+        As in `Problem`.
 
     Returns
     -------
@@ -257,15 +194,15 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     rope_frequencies, alibi_slopes, sinks, rel_bias
         As in `self_attention`: (d_k / 2,), (heads,), (heads,) and (d_buckets, heads).
     title, scale, rounding, decimals, language, asked, heads, combine, causal
-        As in `self_attention`.
+        As in `Problem`.
     causal_alignment, score, window, alibi, rel_max_distance, rel_bidirectional, softcap
-        As in `self_attention`.
+        As in `Problem`.
     qk_norm, qk_eps, normalizer, positions, positions_base, rope_base, rope_offset
-        As in `self_attention`.
+        As in `Problem`.
     rope_query_offset, rope_pairing, rope_dims, rope_scaling, rope_factor, layout
-        As in `self_attention`.
+        As in `Problem`.
     weights_layout, backward, step, equations, more
-        As in `self_attention`.
+        As in `Problem`.
     dO, target
         As in `self_attention`: (n, d_out).
 

@@ -11,7 +11,7 @@ from typing import Any
 from attncalc.api.display import Displayed, as_text
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
-from attncalc.base.typed import NotANumber, read_number
+from attncalc.base.typed import fraction_of
 from attncalc.base.types import Matrix
 from attncalc.grading import marks
 from attncalc.grading.credit import Score, score
@@ -49,36 +49,19 @@ class Marking(Displayed, marks.Marking):
         return verdict(self)
 
     def to_markdown(self, *, full: bool = False) -> str:
-        """Return the page that `attncalc check --format markdown` prints.
-
-        Parameters
-        ----------
-        full
-            Show large matrices in full.
-        """
+        """Return the page that `attncalc check --format markdown` prints; `full` elides nothing."""
         return write_markdown(self._as_pages(full=full))
 
     def to_html(self, *, full: bool = False) -> str:
-        """Return the page that `attncalc check --format html` prints.
-
-        Parameters
-        ----------
-        full
-            Show large matrices in full.
-        """
+        """Return the page that `attncalc check --format html` prints; `full` elides nothing."""
         from attncalc.writing.live.marked import write_marking
 
         return write_marking(self, "full" if full else "elided")
 
     def to_latex(self, *, full: bool = False, standalone: bool = False) -> str:
-        r"""Return the page that `attncalc check --format latex` prints.
+        """Return the page that `attncalc check --format latex` prints.
 
-        Parameters
-        ----------
-        full
-            Show large matrices in full.
-        standalone
-            Return a complete document instead of a body to `\input` into one with amsmath.
+        full: show large matrices in full; standalone: return a complete document.
         """
         return write_latex(self._as_pages(full=full), standalone=standalone)
 
@@ -224,7 +207,11 @@ def _is_of_another_problem(code: str) -> bool:
 
 def _read(name: str, value: Any, spelled: str) -> Any:
     if name in ("steps", "asked", "require"):
-        return _names(value, spelled)
+        names = value.split(",") if isinstance(value, str) else value
+        is_listed = isinstance(names, list | tuple)
+        if not is_listed or any(not isinstance(x, str) or isinstance(x, Typed) for x in names):
+            raise InputError(f'{spelled} takes names, as "Q,A"')
+        return tuple(each.strip() for each in names)
     if name in ("weights", "deductions", "hint_costs"):
         found = _numbers(value, spelled, most=None if name == "weights" else 1)
         if name == "hint_costs" and not found.keys() <= DEFAULT.hint_costs.keys():
@@ -234,14 +221,6 @@ def _read(name: str, value: Any, spelled: str) -> Any:
     if name == "points" and not number:
         raise InputError(f"{spelled} takes a number above 0, not {value}")
     return float(number) if name in ("atol", "rtol") else number
-
-
-def _names(value: Any, spelled: str) -> tuple[str, ...]:
-    names = value.split(",") if isinstance(value, str) else value
-    is_listed = isinstance(names, list | tuple)
-    if not is_listed or any(not isinstance(x, str) or isinstance(x, Typed) for x in names):
-        raise InputError(f'{spelled} takes names, as "Q,A"')
-    return tuple(each.strip() for each in names)
 
 
 def _numbers(value: Any, spelled: str, most: int | None) -> dict[str, Fraction]:
@@ -254,10 +233,7 @@ def _numbers(value: Any, spelled: str, most: int | None) -> dict[str, Fraction]:
 
 def number_of(name: str, value: Any, most: int | None = None) -> Fraction:
     """Return a number from 0 to `most`."""
-    try:
-        number = Fraction(read_number(str(value)))
-    except NotANumber as reason:
-        raise InputError(f"{name}: {reason}") from None
+    number = fraction_of(value, name)
     if number < 0 or (most is not None and number > most):
         raise InputError(
             f"{name} takes a number from 0{f' to {most}' if most else ''}, not {value}"

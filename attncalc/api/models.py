@@ -254,14 +254,10 @@ class Opened:
             return self.ids
         return _whole_numbers(self._said["decoder_tokens"], self._given.decoder_tokens)
 
-    def runs_to(self, layer: int | None) -> int:
-        """Return how many layers are run."""
-        own = self.model.count if layer is None else layer + 1
-        return own + (self._first.count if self.model is not self._first else 0)
-
     def telling(self, report: Report | None, layer: int | None) -> Callable[[int], None] | None:
         """Return what is called with the number of each finished layer, up to this one."""
-        count = self.runs_to(layer)
+        own = self.model.count if layer is None else layer + 1
+        count = own + (self._first.count if self.model is not self._first else 0)
         return None if report is None else lambda done: report(done, count)
 
     def problem(

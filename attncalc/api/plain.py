@@ -86,7 +86,13 @@ def plain_problem(
             "(q_proj, k_proj, v_proj and out_proj; c_attn; qkv; query, key, value); of a layer of "
             "transformers that holds no config, as Bloom's, pass config= of its model"
         )
-    heads = _heads(module, found, arrays, conventions)
+    asking = conventions.get("heads") or _attribute(module, _HEADS)
+    width = _attribute(module, _WIDTHS)
+    if asking is None and width and "W_O" in found:
+        asking = max(arrays[found["W_O"][0]].shape) // width
+    if asking is None:
+        raise InputError(f"{type(module).__name__} does not state its number of heads: pass heads=")
+    heads = Heads(int(asking), _attribute(module, _KEY_HEADS))
     fields = layer_fields(arrays, found, heads, faults.append)
     if faults:
         raise InputError(f"{kind}: {'; '.join(faults)}")
@@ -157,19 +163,6 @@ def _not_alone(module: Any, family: Family) -> InputError:
         f"{type(module).__name__} is a part of {family.title} that does not tell all it computes: "
         "pass a whole layer, or the whole model to open_model or trace, with layer="
     )
-
-
-def _heads(
-    module: Any, found: Mapping[str, Any], arrays: Mapping[str, Any], conventions: Mapping[str, Any]
-) -> Heads:
-    """Return the numbers of heads that a module states in its attributes, or in its config."""
-    asking = conventions.get("heads") or _attribute(module, _HEADS)
-    width = _attribute(module, _WIDTHS)
-    if asking is None and width and "W_O" in found:
-        asking = max(arrays[found["W_O"][0]].shape) // width
-    if asking is None:
-        raise InputError(f"{type(module).__name__} does not state its number of heads: pass heads=")
-    return Heads(int(asking), _attribute(module, _KEY_HEADS))
 
 
 def _attribute(module: Any, names: tuple[str, ...]) -> int | None:

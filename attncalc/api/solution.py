@@ -124,11 +124,6 @@ class Solution(Displayed, solving.Solution):
             Write out every entry, and show it; if there are few entries, they are written out and
             folded by default.
 
-        Raises
-        ------
-        InputError
-            As in `to_markdown`.
-
         Examples
         --------
         >>> from attncalc import self_attention
@@ -161,11 +156,6 @@ class Solution(Displayed, solving.Solution):
             As in `to_markdown`.
         standalone
             Return a complete document instead of a body to `\input` into one with amsmath.
-
-        Raises
-        ------
-        InputError
-            As in `to_markdown`.
         """
         from attncalc.writing.latex import write_latex
 
@@ -194,11 +184,6 @@ class Solution(Displayed, solving.Solution):
 
     def explain(self) -> tuple[str, ...]:
         """Return the patterns of the weights as sentences, as `attncalc explain --all` prints them.
-
-        Raises
-        ------
-        InputError
-            As in `patterns`.
 
         Examples
         --------
@@ -234,7 +219,13 @@ class Solution(Displayed, solving.Solution):
             If there is no such step, or it was not kept.
         """
         step, matrix = self._step(name), self.as_tabled(name)
-        pandas = _pandas()
+        try:
+            import pandas
+        except ImportError as error:
+            raise InputError(
+                f"to_frame needs pandas, which cannot be loaded here ({error}): "
+                "install it with python -m pip install pandas"
+            ) from None
         of_rows, of_columns = self.problem.standing.pair(step.rows, step.columns)
         rows = _index(pandas, self.row_labels(step), of_rows)
         columns = _index(pandas, self.column_labels(step), of_columns)
@@ -428,17 +419,6 @@ class Solution(Displayed, solving.Solution):
     def _step(self, name: str) -> Step:
         self._check_name(name)
         return next(step for step in self.steps if step.name == name)
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise InputError(
-            f"to_frame needs pandas, which cannot be loaded here ({error}): "
-            "install it with python -m pip install pandas"
-        ) from None
-    return pandas
 
 
 def _index(pandas: Any, labels: tuple[str, ...], axis: Axis) -> "Index[Any]":

@@ -70,17 +70,7 @@ class Study(Displayed):
     def plot(self, *, dark: bool = False, size: Any = None) -> "Figure":
         """Draw the study; a notebook shows the figure, `figure.savefig("curve.pdf")` writes it.
 
-        Parameters
-        ----------
-        dark
-            Draw on a dark background.
-        size
-            Width and height in inches, or only a width; None for an automatic size.
-
-        Raises
-        ------
-        InputError
-            If the size is too small.
+        dark: on a dark background; size: width and height in inches, or only a width.
         """
         from attncalc.writing.plotting.look import Look, read_size
 

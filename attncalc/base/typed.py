@@ -6,6 +6,8 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from math import isqrt
 
+from attncalc.base.errors import InputError
+
 Number = Decimal | Fraction
 """An exact typed number: a Decimal, or a Fraction if it was typed as one."""
 
@@ -43,6 +45,16 @@ def read_number(text: str, *, decimal_comma: bool = False) -> Number:
     if number is None:
         raise NotANumber(_why_not(text, clean))
     return in_range(number, text)
+
+
+def fraction_of(given: object, what: str) -> Fraction:
+    """Return a number exactly. Raises InputError, which begins with `what`, if it is none."""
+    if isinstance(given, Fraction):
+        return given
+    try:
+        return Fraction(read_number(str(given)))
+    except NotANumber as reason:
+        raise InputError(f"{what}: {reason}") from None
 
 
 def is_number(text: str, *, decimal_comma: bool = False) -> bool:

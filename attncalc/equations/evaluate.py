@@ -571,7 +571,15 @@ class Compiler:
             terms = count * prod(map(frame.count, axes))
             if terms <= LARGEST_SUM or count < 2:
                 return reduced(frame)
-            return _in_slices(reduced, frame, x.index, count, max(1, count * LARGEST_SUM // terms))
+            # slices of the index need little memory
+            step = max(1, count * LARGEST_SUM // terms)
+            total: Value = None
+            for start in range(0, count, step):
+                frame.spans[x.index] = slice(start, min(start + step, count))
+                part = reduced(frame)
+                total = part if total is None else np.add(total, part, out=total)
+            del frame.spans[x.index]
+            return total
 
         return made
 
@@ -821,17 +829,6 @@ def _turned(matrix: Matrix, order: list[int]) -> Matrix:
     """Return a matrix with its last axes in this order."""
     lead = matrix.ndim - len(order)
     return matrix.transpose([*range(lead), *(lead + each for each in order)])
-
-
-def _in_slices(reduced: Compiled, frame: Frame, index: str, count: int, step: int) -> Value:
-    """Sum over slices of an index, so that little memory is needed."""
-    total: Value = None
-    for start in range(0, count, step):
-        frame.spans[index] = slice(start, min(start + step, count))
-        part = reduced(frame)
-        total = part if total is None else np.add(total, part, out=total)
-    del frame.spans[index]
-    return total
 
 
 def _along(value: Value, axis: int, count: int, least: int, frame: Frame) -> Matrix:

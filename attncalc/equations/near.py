@@ -378,16 +378,6 @@ def _softmax(scores: Near, beside: list[Near]) -> Near:
     return Near(made, x.errors * (SLACK / least) + made * (total.errors / least + 3 * U))
 
 
-def _hardmax(scores: Near) -> Near:
-    masked = np.isneginf(scores.values)
-    won = near(scores >= scores.max(axis=-1, keepdims=True))
-    first = won.values.astype(bool) & ~masked
-    weights = first / np.maximum(first.sum(axis=-1, keepdims=True), 1)
-    tied = won.errors.astype(bool) & ~masked
-    is_open = tied & (tied.sum(axis=-1, keepdims=True) > 1)
-    return Near(weights, np.where(is_open, 1.0, weights * U))
-
-
 class NearFrame(Frame):
     """The inputs of an equation: numbers with bounds."""
 
@@ -447,7 +437,13 @@ class NearFrame(Frame):
         if kind == "softmax":
             return _softmax(scores, beside)
         if kind == "hardmax":
-            return _hardmax(scores)
+            masked = np.isneginf(scores.values)
+            won = near(scores >= scores.max(axis=-1, keepdims=True))
+            first = won.values.astype(bool) & ~masked
+            weights = first / np.maximum(first.sum(axis=-1, keepdims=True), 1)
+            tied = won.errors.astype(bool) & ~masked
+            is_open = tied & (tied.sum(axis=-1, keepdims=True) > 1)
+            return Near(weights, np.where(is_open, 1.0, weights * U))
         counted = _where(np.isneginf(scores.values), self.number(0), scores)
         return counted / counted.sum(axis=-1, keepdims=True)
 

@@ -562,19 +562,15 @@ def replaced(x: Node, by: Mapping[str, Node]) -> Node:
     if isinstance(x, Name):
         return by.get(x.name, x)
     if isinstance(x, Aggregate | Row):
-        x = renamed(x, _free(x.index, by))
+        index = x.index
+        used = names_in(*(tree for name, tree in by.items() if name != index))
+        while index in used:
+            index += "_"
+        x = renamed(x, index)
         inner = {name: tree for name, tree in by.items() if name != x.index}
         outside = (x.size, *x.beside, x.at) if isinstance(x, Row) else (x.size,)
         return rebuilt(x, lambda y: replaced(y, by if any(y is z for z in outside) else inner))
     return rebuilt(x, lambda y: replaced(y, by))
-
-
-def _free(index: str, by: Mapping[str, Node]) -> str:
-    """Return a name for a bound index that no replacement brings in."""
-    used = names_in(*(tree for name, tree in by.items() if name != index))
-    while index in used:
-        index += "_"
-    return index
 
 
 def renamed(x: Aggregate | Row, index: str) -> Aggregate | Row:

@@ -54,7 +54,12 @@ class DigitsWalk(Walk):
             if name in script:
                 same = (values == script[name]) & np.isfinite(values)
                 codes[same] = NUMBER_OF[Status.ROUNDING]
-        is_rounded = _is_rounded_from(key.exact[name], values, decimals)
+        exact = key.exact[name]
+        finite = np.isfinite(exact) & np.isfinite(values)
+        true, own = (np.where(finite, each, 0.0) for each in (exact, values))
+        half = (0.5 + DUST) * 10.0 ** -decimals.astype(float) + RELATIVE_DUST * np.abs(true)
+        with np.errstate(over="ignore"):
+            is_rounded: Matrix = finite & (np.abs(own - true) <= half)
         if self.slack.digits:
             near = self.slack.near(values, np.maximum(decimals, asked), Range.at(key.exact[name]))
             codes[near] = NUMBER_OF[Status.ROUNDING]
@@ -247,13 +252,3 @@ def _is_in_style(marks: StepMarks, script: Matrix, key: Key, style: Style) -> bo
     right &= np.isfinite(script)  # -∞ may be written as -1e9
     cut = round_floats(marks.written.values, key.problem.decimals, style.rule)
     return bool((cut == script)[right].all())
-
-
-def _is_rounded_from(exact: Matrix, values: Matrix, decimals: Matrix) -> Matrix:
-    """Return which numbers are the exact ones rounded to their own decimals; infinities are not."""
-    finite = np.isfinite(exact) & np.isfinite(values)
-    true, own = (np.where(finite, each, 0.0) for each in (exact, values))
-    half = (0.5 + DUST) * 10.0 ** -decimals.astype(float) + RELATIVE_DUST * np.abs(true)
-    with np.errstate(over="ignore"):
-        near: Matrix = finite & (np.abs(own - true) <= half)
-    return near

@@ -591,7 +591,10 @@ class _Judge:
         under, wrong, expected = self._best(marks, written, wrong)
         if not wrong.any():
             return [Finding(RIGHT, name, under=under)]
-        sure = self._in_sure_heads(marks.step, written, wrong)
+        answered = ~np.isnan(written.values)
+        off, there = (each.sum(axis=(-1, -2), keepdims=True) for each in (wrong, answered))
+        is_small = (there <= FEW_ENTRIES) | (off <= MOST_WRONG * there)
+        sure: Matrix = wrong & ((2 * off <= there) | (self._is_printed(marks.step) & is_small))
         unsure = Finding(UNCHECKED, name, why="most entries do not follow from the values before")
         rest, wrong = [unsure] if (wrong & ~sure).any() else [], sure
         why = self._unsure(marks.step, written, wrong) if sure.any() else unsure.why
@@ -652,7 +655,10 @@ class _Judge:
         for under, made in () if marks.way else self._otherwise(step):
             if under == says and made.low.shape == written.shape:
                 right |= self._is_near(written, made)
-                cut |= _is_cut(written, made.middle)
+                size = 10.0 ** np.minimum(written.decimals, MOST_DECIMALS)
+                with np.errstate(invalid="ignore"):
+                    same: Matrix = np.trunc(made.middle * size) == np.round(written.values * size)
+                cut |= same
         broken = written.values != np.round(written.values)
         return cut & ~right & broken, ~cut & broken
 
@@ -665,14 +671,6 @@ class _Judge:
                 found |= script[name] == written.values
         return found
 
-    def _in_sure_heads(self, step: Step, written: WrittenMatrix, wrong: Matrix) -> Matrix:
-        """Return the wrong entries of heads most of which follow from the values before."""
-        answered = ~np.isnan(written.values)
-        off, there = (each.sum(axis=(-1, -2), keepdims=True) for each in (wrong, answered))
-        is_small = (there <= FEW_ENTRIES) | (off <= MOST_WRONG * there)
-        sure: Matrix = wrong & ((2 * off <= there) | (self._is_printed(step) & is_small))
-        return sure
-
     def _unsure(self, step: Step, written: WrittenMatrix, wrong: Matrix) -> str:
         """Return why a step may follow from something else than the given matrices; "" if not."""
         if self.is_of_others and wrong.all():
@@ -681,8 +679,12 @@ class _Judge:
             return "no entry of a head follows from the values read before it"
         if not self._belongs(step) and wrong.mean() >= 1 - OF_THE_SAME:
             return "it may belong to other given matrices than those of the example before it"
-        between = self._between(step)
-        return between and f"it may follow from {between}, for which no rule is known here"
+        order = [*STEP_TITLES]
+        at = order.index(step.name)
+        first = min((order.index(name) for name in step.inputs if name in order), default=at)
+        between = [name for name in self.others if first < order.index(name) < at]
+        known = "for which no rule is known here"
+        return f"it may follow from {of_each(between)}, {known}" if between else ""
 
     def _is_shown(self, written: WrittenMatrix, expected: Matrix) -> Matrix:
         """Return which entries are right as typed: -2. is -1.999 without decimals."""
@@ -726,14 +728,6 @@ class _Judge:
             or (name.startswith("S_") and self._is_printed(key.steps[name]))
             for name in step.inputs
         )
-
-    def _between(self, step: Step) -> str:
-        """Return the steps of the lesson that this plan does not have, and that may change it."""
-        order = [*STEP_TITLES]
-        at = order.index(step.name)
-        first = min((order.index(name) for name in step.inputs if name in order), default=at)
-        between = [name for name in self.others if first < order.index(name) < at]
-        return of_each(between) if between else ""
 
     def _belongs(self, step: Step) -> bool:
         """Return whether a matrix that a step follows from is in the example itself."""
@@ -781,14 +775,6 @@ def _masked(
             with np.errstate(invalid="ignore", divide="ignore"):  # where no weight is left
                 masked = Range(low / (low + most - high), high / (high + least - low))
             yield " and ".join(filter(None, (says, MASKED_BY_ZERO))), masked
-
-
-def _is_cut(written: WrittenMatrix, exact: Matrix) -> Matrix:
-    """Return which entries are the exact numbers with later digits cut off."""
-    size = 10.0 ** np.minimum(written.decimals, MOST_DECIMALS)
-    with np.errstate(invalid="ignore"):
-        same: Matrix = np.trunc(exact * size) == np.round(written.values * size)
-    return same
 
 
 def _is_float(written: WrittenMatrix, expected: Matrix) -> Matrix:

@@ -38,7 +38,11 @@ def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
 @np.errstate(over="ignore", invalid="ignore")  # an answer may contain 1e308, which is not right
 def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
     """Return a marking of this class, such as one with a score."""
-    _refuse_too_many_entries(key, answer)
+    # marking adds bounds and a status to each entry
+    written = sum(each.values.size for each in answer.matrices.values())
+    scores = key.problem.most_scores
+    sizes = {"marking": BYTES_OF_MARKING * written, "key": BYTES_OF_KEY * scores}
+    refuse_what_cannot_fit(sizes, set(), "check an answer that has fewer steps, as A and O alone")
     said = rules.asked if rules.asked is not None else key.problem.asked
     if rules.in_tolerance:
         answer = recognized(key, answer)
@@ -53,32 +57,18 @@ def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
     counted = tuple(each for each in steps if each.step.name in wanted)
     read = {name for each in counted if each.written for name in key.before[each.step.name]}
     grounds = tuple(each for each in steps if each.step.name in read - {*asked})
-    counted = _paying(key, counted, grounds, rules)
+    # the cause of a step that does not count is deducted where it first follows in one that does
+    pays: dict[str, list[StepMarks]] = {}
+    for ground in filter(lambda each: each.deduction(rules), grounds):
+        own = ground.step.name
+        after = [e.step.name for e in counted if e.from_own and own in key.before[e.step.name]]
+        if after:
+            pays.setdefault(after[0], []).append(ground)
+    counted = tuple(replace(each, pays_for=tuple(pays.get(each.step.name, ()))) for each in counted)
     known = (*key.steps, *key.problem.names)
     not_asked = tuple(name for name in answer.matrices if name not in known)
     lines = _lines(key, answer, counted, rules, is_explicit=said is not None)
     return kind(key, answer, counted, rules, style, not_asked, lines, passed, grounds)
-
-
-def _paying(
-    key: Key, counted: tuple[StepMarks, ...], grounds: tuple[StepMarks, ...], rules: Rules
-) -> tuple[StepMarks, ...]:
-    """Deduct the cause of a step that does not count where it first follows in one that does."""
-    pays: dict[str, list[StepMarks]] = {}
-    for ground in filter(lambda each: each.deduction(rules), grounds):
-        name = ground.step.name
-        after = [e.step.name for e in counted if e.from_own and name in key.before[e.step.name]]
-        if after:
-            pays.setdefault(after[0], []).append(ground)
-    return tuple(replace(each, pays_for=tuple(pays.get(each.step.name, ()))) for each in counted)
-
-
-def _refuse_too_many_entries(key: Key, answer: Answer) -> None:
-    """Refuse an answer too large for memory: marking adds bounds and a status to each entry."""
-    written = sum(each.values.size for each in answer.matrices.values())
-    scores = key.problem.most_scores
-    sizes = {"marking": BYTES_OF_MARKING * written, "key": BYTES_OF_KEY * scores}
-    refuse_what_cannot_fit(sizes, set(), "check an answer that has fewer steps, as A and O alone")
 
 
 def _lines(

@@ -288,14 +288,9 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
     ]
     if best.says.endswith(SAME) or ((each.kind or whole) and not all(swapped)):
         return whole  # matrices that are nearly the same may both be right
-    among = math.log2(2 * (1 + _distance(best, known)) * len(ROOTS))
+    first = min(one.spread[0] for one in best.of)
+    among = math.log2(2 * (1 + sum(one.spread[0] >= first for one in known)) * len(ROOTS))
     return best if most + MISPRINTED * sum(swapped) >= ENOUGH + among else whole
-
-
-def _distance(relation: Relation, known: Sequence[Shown]) -> int:
-    """Return how many matrices before one are printed behind those from which it follows."""
-    first = min(one.spread[0] for one in relation.of)
-    return sum(one.spread[0] >= first for one in known)
 
 
 def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:

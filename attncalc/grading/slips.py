@@ -284,18 +284,13 @@ def _misplaced(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Fou
         right = known.result(step, rule)
         if right.low.shape == written.shape:
             compared = _Compared(known.slack, written.values, written.decimals, right)
-            yield from _beside(known, step, compared)
-
-
-def _beside(known: Known, step: Step, compared: _Compared) -> Iterator[Found]:
-    """Yield the misplaced numbers, for one interpretation of the right ones."""
-    standing = known.key.problem.standing
-    rows = _of_rows(step, compared, "row", standing.line)
-    columns = _of_rows(step, compared.turned, "column", standing.line_across)
-    lines = [*rows, *columns] or [*_of_tokens(step, compared)]
-    yield from lines
-    if not lines or min(compared.values.shape[-2:]) > 1:  # otherwise lines are entries
-        yield from _of_neighbours(known, step, compared)
+            standing = known.key.problem.standing
+            rows = _of_rows(step, compared, "row", standing.line)
+            columns = _of_rows(step, compared.turned, "column", standing.line_across)
+            lines = [*rows, *columns] or [*_of_tokens(step, compared)]
+            yield from lines
+            if not lines or min(compared.values.shape[-2:]) > 1:  # otherwise lines are entries
+                yield from _of_neighbours(known, step, compared)
 
 
 def _of_rows(step: Step, compared: _Compared, code: str, word: str) -> Iterator[Found]:

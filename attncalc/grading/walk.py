@@ -104,15 +104,6 @@ class Walk:
                 if is_shown(self.answer, step.name):
                     self._keep(known, step, written, marks)
                 return marks
-        return self._of_wrong_shape(step, given, problem)
-
-    def _grounds(self, step: Step) -> list[Known]:
-        """Return the values to base a step on: own values of any shape, then the key's."""
-        return [each for each in self.own.grounds() if each.shape_of(step)]
-
-    def _of_wrong_shape(self, step: Step, given: WrittenMatrix, problem: str) -> StepMarks:
-        """Mark a matrix of a wrong shape, and store it for later steps that can read it."""
-        shown = self.key.shown[step.name]
         codes = np.full(shown.shape, NUMBER_OF[Status.WRONG_SHAPE])
         written = in_own_shape(self.key, step, given)
         read = turned(self.key, given) if written is None else written
@@ -122,6 +113,10 @@ class Walk:
         else:
             self._keep_other_shape(step.name, written, written.values)
         return StepMarks(step, given, codes, shown, found, problem=problem)
+
+    def _grounds(self, step: Step) -> list[Known]:
+        """Return the values to base a step on: own values of any shape, then the key's."""
+        return [each for each in self.own.grounds() if each.shape_of(step)]
 
     def _causes(
         self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None

@@ -9,7 +9,7 @@ from typing import Any
 
 from attncalc.base import __version__
 from attncalc.base.errors import InputError
-from attncalc.base.typed import NotANumber, as_written, quoted, read_number
+from attncalc.base.typed import as_written, fraction_of, quoted
 from attncalc.making.wishes import DEFAULT_ENTRIES, Entries, Wishes
 from attncalc.problem.fields import SETTINGS, read_setting
 
@@ -136,10 +136,7 @@ def _how_entries(name: str, text: str) -> str:
 def _number(name: str, given: Any) -> Fraction:
     if isinstance(given, bool):
         raise InputError(f"{name} takes a number, not {given}")
-    try:
-        return Fraction(read_number(str(given)))
-    except NotANumber as reason:
-        raise InputError(f"{name}: {reason}") from None
+    return fraction_of(given, name)
 
 
 def _whole(name: str, given: Any) -> int:

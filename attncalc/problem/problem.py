@@ -448,10 +448,7 @@ class Problem(Outer):
     def with_fields(self, values: Mapping[str, Any]) -> "Problem":
         """Return the problem with other matrices and settings, by their names, all at once.
 
-        Raises
-        ------
-        InputError
-            When there is no such layer or attention, or one cannot have that value.
+        Raises InputError if there is no such layer or attention, or one cannot have that value.
         """
         changed: dict[str, Any] = {}
         for name, value in values.items():
@@ -470,13 +467,7 @@ class Problem(Outer):
         return replace(self, **changed)
 
     def check_part(self, name: str) -> None:
-        """Refuse a name in a layer, or in an attention, that the problem does not have.
-
-        Raises
-        ------
-        InputError
-            With a message that lists the attentions.
-        """
+        """Refuse a name in a layer, or in an attention, that the problem does not have."""
         prefix = name.removesuffix(own_name(name))
         if prefix and prefix not in self.inner:
             there = ", ".join(each.rstrip(".") for each in self.inner)

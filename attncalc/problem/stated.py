@@ -20,7 +20,7 @@ from attncalc.problem.attention.declared import (
 )
 from attncalc.problem.attention.steps import sinusoidal_place
 from attncalc.problem.embedding import base_of
-from attncalc.problem.fields import MASKS, TOKENS
+from attncalc.problem.fields import IN_WORDS, MASKS, TOKENS
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan
 
@@ -30,17 +30,12 @@ MOST_SLOPES = 8
 
 def heading(problem: Problem) -> str:
     """Return the heading of a page: the kind of attention, and the title of the problem."""
-    kind = {
-        "self": "Self-attention",
-        "cross": "Cross-attention",
-        "encoder": "Encoder",
-        "decoder": "Decoder",
-        "vit": "Vision Transformer",
-    }[problem.what]
+    kind = f"{problem.kind}-attention" if problem.is_alone else IN_WORDS[problem.block]
     if not problem.has_tokens:
-        kind = "Attention"
+        kind = "attention"
     if problem.is_alone and not problem.attentions:
-        kind = "Equations"
+        kind = "equations"
+    kind = f"{kind[0].upper()}{kind[1:]}"
     return f"{kind}: {on_a_line(problem.title)}" if problem.title else kind
 
 
@@ -62,17 +57,6 @@ def _in_words(problem: Problem, rounding: str) -> Iterator[str]:
     yield f"tokens are {problem.layout}"
     if problem.weights_layout == "torch":
         yield "weights are stored (out, in), as PyTorch keeps them"
-    yield from _parts_in_words(problem, rounding)
-    yield f"shown to {amount(problem.decimals, 'decimal')}, halves away from zero"
-    if rounding == EACH_STEP:
-        yield "each step rounded before the next reads it (rounding: each-step)"
-    else:
-        yield "full precision carried from step to step (rounding: display)"
-    yield from problem.remarks
-
-
-def _parts_in_words(problem: Problem, rounding: str) -> Iterator[str]:
-    """Yield the conventions of parts: common ones once, others with the place of each part."""
     attentions = [
         (part.prefix, tuple(_attention_in_words(part.attention, part.steps, rounding)))
         for part in problem.calculation.parts
@@ -85,6 +69,12 @@ def _parts_in_words(problem: Problem, rounding: str) -> Iterator[str]:
     if others and not problem.residual:
         yield "no residual connections (residual: false)"
     yield from dict.fromkeys(text for part in others for text in part.says)
+    yield f"shown to {amount(problem.decimals, 'decimal')}, halves away from zero"
+    if rounding == EACH_STEP:
+        yield "each step rounded before the next reads it (rounding: each-step)"
+    else:
+        yield "full precision carried from step to step (rounding: display)"
+    yield from problem.remarks
 
 
 def _attention_in_words(attention: Attention, steps: Plan, rounding: str) -> Iterator[str]:
@@ -249,7 +239,9 @@ def _distances_in_words(problem: Attention) -> Iterator[str]:
 
 
 def _edges_in_words(problem: Attention) -> Iterator[str]:
-    if problem.causal_alignment == "bottom-right" and not problem.counts_places:
+    in_scores = problem.causal or problem.window is not None or problem.has_alibi
+    counts_places = in_scores or problem.rel_bias is not None or problem.positions != "none"
+    if problem.causal_alignment == "bottom-right" and not counts_places:
         yield "the last query is at the last key (bottom-right), which has no effect here"
     if problem.causal:
         edge = "a query sees keys up to its own place"
@@ -261,15 +253,11 @@ def _edges_in_words(problem: Attention) -> Iterator[str]:
         else:
             yield f"causal, {problem.causal_alignment}: {edge}"
     if problem.window is not None:
-        yield _window_in_words(problem, problem.window)
-
-
-def _window_in_words(problem: Attention, window: int) -> str:
-    keys = f"the last {window} keys" if window > 1 else "one key"
-    own = "its own place included" if window > 1 else "that at its own place"
-    where = ""
-    if not problem.causal:
-        where = " and none after it"
-        if problem.causal_alignment == "bottom-right":
-            where += "; the last query is at the last key (bottom-right)"
-    return f"window {window}: a query sees {keys}, {own}{where}"
+        keys = f"the last {problem.window} keys" if problem.window > 1 else "one key"
+        own = "its own place included" if problem.window > 1 else "that at its own place"
+        where = ""
+        if not problem.causal:
+            where = " and none after it"
+            if problem.causal_alignment == "bottom-right":
+                where += "; the last query is at the last key (bottom-right)"
+        yield f"window {problem.window}: a query sees {keys}, {own}{where}"

@@ -47,11 +47,19 @@ def count_first_places(weights: Matrix) -> int:
     return sum(len(_sharing_first_place(row)) for row in weights)
 
 
+def leading(weights: Matrix) -> Matrix:
+    """Return which inputs share the first place of their row; none where all weights are 0.
+
+    >>> leading(np.array([[0.4, 0.4, 0.2]])).tolist()
+    [[True, True, False]]
+    """
+    most = weights.max(axis=-1, keepdims=True)
+    return np.asarray((weights >= most * (1 - TIE)) & (most > 0))
+
+
 def count_ties(weights: Matrix) -> int:
     """Return in how many rows several inputs share the largest weight."""
-    most = weights.max(axis=-1, keepdims=True)
-    ties: Matrix = ((weights >= most * (1 - TIE)) & (most > 0)).sum(axis=-1) > 1
-    return int(ties.sum())
+    return int((leading(weights).sum(axis=-1) > 1).sum())
 
 
 def _ranked(output: int, row: Matrix, visible: Matrix, places: Sequence[int]) -> Connection:

@@ -68,16 +68,11 @@ def longest_product(plan: Plan) -> int:
     return max(factors.values())
 
 
-def cost_in_decimals(problem: Problem, plan: Plan, precision: int = SPARE_DIGITS) -> float:
-    """Estimate a run in Decimals, in multiply-adds."""
-    return _cost(*_work_of(problem, plan), precision)
-
-
 def cost_in_its_decimals(problem: Problem) -> float:
     """Estimate a run in the digits of the problem; 0 for floats."""
     steps = problem.calculation.steps
     digits = digits_for(problem, steps)
-    return cost_in_decimals(problem, steps, digits.precision) if digits else 0.0
+    return _cost(*_work_of(problem, steps), digits.precision) if digits else 0.0
 
 
 def _cost(products: int, functions: int, precision: int) -> float:

@@ -85,7 +85,11 @@ def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
             continue
         wrong = ~np.isfinite(matrix)
         # a masked score that overflows never reaches an output
-        for forbidden in _masked_from(name, matrices, plan):
+        # the first masked scores from it on: equations may mask before scores are scaled
+        masked = [step.name for step in plan if step.role == "masked" and step.name in matrices]
+        behind = [*dropwhile(name.__ne__, (step.name for step in plan))]
+        found = [each for each in masked if each in behind][:1] or masked[-1:]
+        for forbidden in [matrices[each] for each in found]:
             if matrix.shape == forbidden.shape:
                 wrong &= ~np.isneginf(forbidden)
         if wrong.any():
@@ -95,17 +99,6 @@ def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
                 f"{name}, {place}row {row}, column {column} exceeds the largest "
                 f"{matrix.dtype} (about {np.finfo(matrix.dtype).max:.1e}): give smaller numbers"
             )
-
-
-def _masked_from(name: str, matrices: Mapping[str, Matrix], plan: Plan) -> list[Matrix]:
-    """Return the first masked scores from a step on, in its own attention.
-
-    An equation may mask before scores are scaled: later steps are then masked, too.
-    """
-    masked = [step.name for step in plan if step.role == "masked" and step.name in matrices]
-    behind = [step.name for step in dropwhile(lambda step: step.name != name, plan)]
-    found = [each for each in masked if each in behind][:1] or masked[-1:]
-    return [matrices[each] for each in found]
 
 
 def refuse_overflow_of(outputs: Matrix, first_row: int) -> None:

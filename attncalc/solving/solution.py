@@ -337,12 +337,8 @@ class Solution:
     def count_differing(self) -> int:
         """Count the entries that show other digits with the other rounding rule.
 
-        Long inputs are compared block by block.
-
-        Raises
-        ------
-        InputError
-            If numbers exceed floats under the other rule.
+        Long inputs are compared block by block. Raises InputError if numbers exceed floats under
+        the other rule.
         """
         if not self._is_short and self._proven is None:
             return self._count_differing_in_blocks()

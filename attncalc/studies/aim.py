@@ -16,7 +16,7 @@ import numpy as np
 from attncalc.base.decimals import each_entry
 from attncalc.base.errors import InputError
 from attncalc.base.text import entry_name
-from attncalc.base.typed import NotANumber, read_number
+from attncalc.base.typed import fraction_of
 from attncalc.base.types import Matrix, Place
 from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.problem.problem import Problem
@@ -155,7 +155,7 @@ def aim(
     """
     check_aim(problem)
     solution = solve(problem)
-    values = {
+    values: dict[str, Any] = {
         name: problem.turned(name, problem.as_typed(name))
         if name in problem.names
         else solution.carried[name]
@@ -171,7 +171,13 @@ def aim(
     designs = [_design(small * factor, weights) for weights in _of_heads(target, heads)]
     slopes = np.ldexp(np.stack([design.slope for design in designs]), -power)
     offsets = np.ldexp(np.stack([design.offset for design in designs]), -power)
-    base = _problem(problem, values, offsets)
+    own: dict[str, Any] = {
+        name: getattr(problem, name) for name in ("scale", "rounding", "decimals", "title")
+    }
+    Q = _exact(offsets) if len(offsets) == 1 else _exact(offsets)[:, np.newaxis]
+    if len(offsets) > 1:
+        own |= {"heads": len(offsets), "combine": "mean"}
+    base = Problem(Q=Q, labels={"Q": ["q"], "K": list(problem.keys)}, **values, **own)
     direction = _exact(slopes).reshape(base.Q.shape)
     change = Change(f"β = {value_text(beta)}", "Q", "β", "add", (beta,), (), direction)
     queries = offsets + float(beta) * slopes
@@ -237,17 +243,6 @@ def step_of(problem: Problem, role: str) -> str:
     return next(step.name for step in plan(problem) if step.role == role)
 
 
-def _problem(problem: Problem, values: dict[str, Any], queries: Matrix) -> Problem:
-    """Return the problem with only keys, values and queries, tokens as rows."""
-    own: dict[str, Any] = {
-        name: getattr(problem, name) for name in ("scale", "rounding", "decimals", "title")
-    }
-    Q = _exact(queries) if len(queries) == 1 else _exact(queries)[:, np.newaxis]
-    if len(queries) > 1:
-        own |= {"heads": len(queries), "combine": "mean"}
-    return Problem(Q=Q, labels={"Q": ["q"], "K": list(problem.keys)}, **values, **own)
-
-
 def _of_heads(target: TargetWeights, heads: int) -> list[tuple[Fraction, ...]]:
     """Return the target weights of each head: all of them, or a single value each."""
     if heads == 1:
@@ -292,7 +287,17 @@ def _design(keys: Matrix, weights: Sequence[Fraction]) -> _Design:
     if missed is None:
         missed, scores = _missed(keys, offset, logs), logs
     assert missed is not None
-    obstacle = _obstacle(missed, scores)
+    # the error is a vanishing sum of keys
+    key = int(np.abs(missed).argmax())
+    shares = -missed / missed[key]
+    dust = NOTHING * 1000
+    others = tuple(
+        (other, float(f"{share:.10g}"))
+        for other, share in enumerate(shares)
+        if other != key and abs(share) > dust
+    )
+    makes = sum(share * float(scores[other]) for other, share in others)
+    obstacle = Obstacle(key, others, makes, float(scores[key]))
     if beyond is None:
         return _Design(slope, offset, obstacle)
     return _Design(*beyond, obstacle._replace(is_passed=True))
@@ -358,20 +363,6 @@ def _least(keys: Matrix, scores: Matrix) -> Matrix:
     return _clean(np.where(np.abs(found) > 1e-12 * size, found, 0.0))
 
 
-def _obstacle(missed: Matrix, scores: Matrix) -> Obstacle:
-    """Return the key that depends on others: the error is a vanishing sum of keys."""
-    key = int(np.abs(missed).argmax())
-    shares = -missed / missed[key]
-    dust = NOTHING * 1000
-    others = tuple(
-        (other, float(f"{share:.10g}"))
-        for other, share in enumerate(shares)
-        if other != key and abs(share) > dust
-    )
-    makes = sum(share * float(scores[other]) for other, share in others)
-    return Obstacle(key, others, makes, float(scores[key]))
-
-
 def _least_beta(
     problem: Problem, change: Change, target: TargetWeights, within: float
 ) -> float | None:
@@ -411,10 +402,6 @@ def _exact(matrix: Matrix) -> Matrix:
 
 def read_beta(given: object) -> Fraction:
     """Return β. Raises InputError if it is no number, or not above 0."""
-    try:
-        beta = given if isinstance(given, Fraction) else Fraction(read_number(str(given)))
-    except NotANumber as reason:
-        raise InputError(f"beta takes a number above 0: {reason}") from None
-    if beta <= 0:
+    if (beta := fraction_of(given, "beta takes a number above 0")) <= 0:
         raise InputError(f"beta {value_text(beta)}: β must be above 0, for example 10")
     return beta

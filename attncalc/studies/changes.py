@@ -61,7 +61,15 @@ class Span:
     def __iter__(self) -> Iterator[Value]:
         if isinstance(self.last, Infinity):
             yield self.first
-            yield from _ladder(self.first)
+            tens, found = LOWEST_OF_LADDER, 0
+            while tens <= self.first / 10:
+                tens *= 10
+            while found < LADDER_TO_INFINITY:
+                for rung in (tens, 2 * tens, 5 * tens):
+                    if rung > self.first and found < LADDER_TO_INFINITY:
+                        found += 1
+                        yield rung
+                tens *= 10
             yield self.last
             return
         most = len(self) - 1
@@ -111,7 +119,13 @@ class Change:
         if self.how == "permute":
             return in_order(problem, [self.name], order_of(value))
         if self.is_setting:
-            return _with_setting(problem, self.name, value)
+            if not isinstance(value, Infinity):
+                return problem.with_field(self.name, value)
+            prefix = self.name.removesuffix("scale")
+            fields = problem.inner[prefix] if prefix else problem
+            # at an infinite scale the largest score has all the weight, and ties share it
+            normalizer = "hardmax" if fields.normalizer == "softmax" else fields.normalizer
+            return problem.with_field(self.name, NONE).with_field(f"{prefix}normalizer", normalizer)
         matrix: Any = np.frompyfunc(_exactly, 1, 1)(problem.as_typed(self.name))
         matrix[self.place] = self._changed(matrix[self.place], value)
         return problem.with_field(self.name, matrix)
@@ -169,29 +183,6 @@ def value_text(value: Value) -> str:
     ('0.1', '1/3', 'inf')
     """
     return as_written(value) if isinstance(value, Fraction) else str(value)
-
-
-def _ladder(above: Fraction) -> Iterator[Fraction]:
-    """Yield 1, 2, 5, 10, … from the start of a range."""
-    tens, found = LOWEST_OF_LADDER, 0
-    while tens <= above / 10:
-        tens *= 10
-    while found < LADDER_TO_INFINITY:
-        for rung in (tens, 2 * tens, 5 * tens):
-            if rung > above and found < LADDER_TO_INFINITY:
-                found += 1
-                yield rung
-        tens *= 10
-
-
-def _with_setting(problem: Problem, name: str, value: Value) -> Problem:
-    if not isinstance(value, Infinity):
-        return problem.with_field(name, value)
-    prefix = name.removesuffix("scale")
-    fields = problem.inner[prefix] if prefix else problem
-    # at an infinite scale the largest score has all the weight, and ties share it
-    normalizer = "hardmax" if fields.normalizer == "softmax" else fields.normalizer
-    return problem.with_field(name, NONE).with_field(f"{prefix}normalizer", normalizer)
 
 
 def _exactly(number: Decimal | Fraction) -> Fraction | float:

@@ -108,7 +108,12 @@ class ProblemFamily:
             plan_of_all = self._scaled(scales) if scales else self._plan
             names = [step.name for step in plan_of_all]
             steps = run(plan_of_all[: names.index(until) + 1 if until else None], given, after)
-        refuse_overflow_in(steps, plan_of_all, alone=self.problem.is_alone)
+        *_, last = steps
+        # in an attention, every overflow reaches the outputs; in layers, a ReLU replaces -∞ by 0
+        others = (step.name for step in plan_of_all if step.name in steps and step.role != "masked")
+        for name in [last] if self.problem.is_alone else others:
+            if not np.isfinite(steps[name]).all():
+                raise beyond_floats(name)
         return {**given, **steps}
 
     @property
@@ -189,18 +194,6 @@ def chunks(count: int, size: int) -> Iterator[slice]:
     """
     for start in range(0, count, size):
         yield slice(start, min(start + size, count))
-
-
-def refuse_overflow_in(steps: Matrices, plan_of_all: Plan, *, alone: bool) -> None:
-    """Refuse outputs beyond floats: in an attention, every overflow reaches them.
-
-    In layers it may not: a ReLU replaces -∞ by 0.
-    """
-    *_, last = steps
-    names = (step.name for step in plan_of_all if step.name in steps and step.role != "masked")
-    for name in [last] if alone else names:
-        if not np.isfinite(steps[name]).all():
-            raise beyond_floats(name)
 
 
 def families(

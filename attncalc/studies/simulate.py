@@ -15,6 +15,7 @@ from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
+from attncalc.solving.connections import leading
 from attncalc.solving.plan import outputs_of, plan
 from attncalc.studies.draws import Draw, generators
 from attncalc.studies.family import OF_DRAW, ProblemFamily, check_count
@@ -23,7 +24,6 @@ from attncalc.studies.watched import (
     Matrices,
     Watched,
     beyond_floats,
-    leading,
     scaled,
     watched_values,
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import fixed, round_floats
-from attncalc.base.typed import NotANumber, read_number
+from attncalc.base.typed import fraction_of
 from attncalc.base.types import Matrix
 from attncalc.equations.operation import Stated, Statement
 from attncalc.equations.operations.losses import descend
@@ -81,16 +81,8 @@ class Optimizer:
 
 def read_numbers(typed: Mapping[str, object]) -> dict[str, Fraction]:
     """Return the numbers of an optimizer, by their names, without those that are None."""
-    found = {}
-    for name, text in typed.items():
-        try:
-            if text is not None:
-                found[name] = (
-                    text if isinstance(text, Fraction) else Fraction(read_number(str(text)))
-                )
-        except NotANumber as reason:
-            raise InputError(f"{name} takes a number: {reason}") from None
-    return found
+    given = ((name, text) for name, text in typed.items() if text is not None)
+    return {name: fraction_of(text, f"{name} takes a number") for name, text in given}
 
 
 @dataclass(frozen=True, eq=False)

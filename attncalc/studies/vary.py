@@ -15,6 +15,7 @@ from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
+from attncalc.solving.connections import leading
 from attncalc.solving.exactness import cost_in_its_decimals
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
@@ -31,7 +32,7 @@ from attncalc.studies.family import (
     is_batched,
     of_solution,
 )
-from attncalc.studies.watched import Watched, leading, watched_values
+from attncalc.studies.watched import Watched, watched_values
 
 HALVINGS = 100
 """After so many a bracket is one float, whatever its ends were."""

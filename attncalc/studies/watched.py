@@ -8,7 +8,6 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix, Place
-from attncalc.solving.connections import TIE
 
 Matrices = Mapping[str, Matrix]
 Measure = Callable[[Matrices], Matrix]
@@ -99,16 +98,6 @@ def effective_inputs(weights: Matrix) -> Matrix:
     [2.0]
     """
     return np.asarray(np.exp(entropy(weights)))
-
-
-def leading(weights: Matrix) -> Matrix:
-    """Return which inputs share the first place of their row; none where all weights are 0.
-
-    >>> leading(np.array([[0.4, 0.4, 0.2]])).tolist()
-    [[True, True, False]]
-    """
-    most = weights.max(axis=-1, keepdims=True)
-    return np.asarray((weights >= most * (1 - TIE)) & (most > 0))
 
 
 def largest(rows: Matrix) -> Matrix:

@@ -132,7 +132,13 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
         deliver(_reading([each for _, each in read if each is not None], flags["format"], page))
         return RIGHT
     work = partial(_marked_one, key, rules, answers)
-    marked = _marked(key, work, read, flags["jobs"] or cores())
+    jobs = flags["jobs"] or cores()
+    key.prepare()  # for workers, too
+    marked = [
+        # a worker sends its own copy of the key: use the computed one
+        each._replace(marking=each.marking and replace(each.marking, key=key))
+        for each in counted(mapped(work, read, jobs), len(read))
+    ]
     if flags["hint"] is not None:
         deliver(output(page, _hint(marked, flags["hint"], shown)))
         return DIFFERENT if many.has_mistakes(marked) else RIGHT
@@ -261,16 +267,6 @@ def _is_problem(place: str) -> bool:
     return False
 
 
-def _marked(key: Key, work: Work, read: Sequence[Read], jobs: int) -> list[Marked]:
-    """Mark each answer; among many, one that cannot be read stops none of the others."""
-    key.prepare()  # for workers, too
-    return [
-        # a worker sends its own copy of the key: use the computed one
-        each._replace(marking=each.marking and replace(each.marking, key=key))
-        for each in counted(mapped(work, read, jobs), len(read))
-    ]
-
-
 def _marked_one(key: Key, rules: Rules, named: Sequence[str], given: Read) -> Marked:
     place, answer = given
     alone = answer is not None and len(named) == 1
@@ -349,18 +345,14 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
     return output(page, text, *notes)
 
 
-def _with_scans(document: Document, answer: Scanned) -> Document:
-    """Return a marking with the scanned pages after its verdict, before the steps."""
-    scans = tuple(Scan(*page) for page in answer.pages)
-    opening = tuple(part for part in document.parts if isinstance(part, Field | Verdict))
-    return replace(document, parts=(*opening, *scans, *document.parts[len(opening) :]))
-
-
 def _written(answer: Marked | None, document: Document, form: str, shown: Shown) -> str:
     """Return a document in a form; in HTML, the page of one marked answer is interactive."""
     marking = answer.marking if answer is not None and form == "html" else None
     if marking is not None and isinstance(marking.answer, Scanned):
-        document = _with_scans(document, marking.answer)
+        # scanned pages follow the verdict, before the steps
+        scans = tuple(Scan(*page) for page in marking.answer.pages)
+        opening = tuple(part for part in document.parts if isinstance(part, Field | Verdict))
+        document = replace(document, parts=(*opening, *scans, *document.parts[len(opening) :]))
     elif marking is not None and document.language == "en":  # scripts are in English
         from attncalc.writing.live.marked import write_marking
 

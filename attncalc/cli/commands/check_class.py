@@ -1,11 +1,15 @@
 """`attncalc check` of a set for a class: each answer by its own problem, and a page for each."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from fractions import Fraction
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from attncalc.base import __version__
 from attncalc.base.errors import AttncalcError, InputError, OutputError
@@ -15,7 +19,6 @@ from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands import marking
 from attncalc.cli.commands.check_state import State
-from attncalc.cli.commands.copied import copied
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.commands.screens import tables_of, written
 from attncalc.cli.streams import counted, note
@@ -25,6 +28,7 @@ from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.reading import read_problem
+from attncalc.reading.answers.answer import Answer
 from attncalc.reading.attempts import due_date, is_late
 from attncalc.reading.files import is_folder, list_folder, read_bytes, refuse_found
 from attncalc.reading.gradebook import SYSTEMS, Gradebook, read_gradebook
@@ -274,18 +278,14 @@ def _marked(
             state.keep(work.student.folder, made.page, made.digest, made.outcomes)
     state.write()
     if folder is not None:
-        _say(
-            len(works) - fresh, fresh, folder, state.others({work.student.folder for work in works})
-        )
+        before = len(works) - fresh
+        others = state.others({work.student.folder for work in works})
+        if before:
+            note(f"{amount(before, 'page')} from an earlier run: the answers have not changed")
+        note(f"{amount(fresh, 'page')} written to {folder}")
+        for name in others:
+            note(f"{folder / name}: from an earlier run: this answer no longer exists")
     return rows
-
-
-def _say(before: int, fresh: int, folder: Path, others: Sequence[str]) -> None:
-    if before:
-        note(f"{amount(before, 'page')} from an earlier run: the answers have not changed")
-    note(f"{amount(fresh, 'page')} written to {folder}")
-    for name in others:
-        note(f"{folder / name}: from an earlier run: this answer no longer exists")
 
 
 def _works(
@@ -399,3 +399,40 @@ def _ends(entries: Sequence[ClassRow], strays: Sequence[Stray]) -> int:
     right = all(each is not None and each.right for each in facts)
     unmatched = any(each.what == "unmatched" for each in strays)
     return RIGHT if right and not unmatched and len(facts) == len(entries) else DIFFERENT
+
+
+LEAST, SHARE = 12, 0.9
+"""The numbers of an answer that are compared at least, and the share of them that is equal."""
+FIRST, SUSPECT = 3, Fraction(3, 4)
+"""Steps that the tokens give, and their mean points from which an answer is to its own problem."""
+Rows = Mapping[int, tuple[Outcome, ...]]
+
+
+def copied(given: ClassSet, paired: Sequence[Paired], rows: Rows, rules: Rules) -> Iterator[Stray]:
+    """Yield answers whose first steps are wrong, and right for the problem of another student."""
+
+    @cache
+    def key(student: int, problem: int) -> Key:
+        return key_of(read_problem(given.handed[student][problem].file), rules)
+
+    for each in paired:
+        shares = [*rows[each.student][each.problem].shares.values()][:FIRST]
+        if sum(map(Fraction, shares)) >= SUSPECT * len(shares):
+            continue
+        own = key(each.student, each.problem)
+        with suppress(AttncalcError), own.names_at_hand():
+            answer = read_file(str(each.place), own.expected)
+            for place, student in enumerate(given.students):
+                if place != each.student and _has_numbers(answer, key(place, each.problem)):
+                    why = f"its numbers are those of the problem of {student.name}"
+                    yield Stray(str(each.place), why, "to review")
+
+
+def _has_numbers(answer: Answer, key: Key) -> bool:
+    """Return whether nearly all numbers of an answer are those of a key."""
+    steps, near, equal = key.expected.steps, 10.0**-key.problem.decimals, [np.zeros(0)]
+    for name, own in answer.matrices.items():
+        if name in steps and own.shape == steps[name].shape:
+            equal.append(np.ravel(np.abs(own.values - steps[name]) <= near))
+    every = np.concatenate(equal)
+    return every.size >= LEAST and bool(every.mean() >= SHARE)

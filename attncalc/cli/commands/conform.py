@@ -28,7 +28,16 @@ FORMS = ("table", "markdown", "latex", "html", "json", "junit")
 
 def conform(flags: Mapping[str, Any]) -> int:
     """Run the suite on a kernel, write the report, and return 1 where a case fails."""
-    cases = _cases(flags)
+    own = {name: flags[name] for name in ("alignment", "dtype", "quick")}
+    cases = list(suite(flags["seed"], **own))
+    if flags["only"]:
+        features = dict.fromkeys(each.feature for each in cases)
+        wanted = [each.strip() for each in flags["only"].split(",")]
+        for each in wanted:
+            if each not in features:
+                known = "; ".join(features)
+                raise InputError(f'--only: there is no feature "{each}": there are {known}')
+        cases = [each for each in cases if each.feature in wanted]
     if flags["list"]:
         text = "".join(f"{each.feature}: {each.name}\n" for each in cases)
         deliver(output(target_of("--out", flags["out"]), text))
@@ -56,20 +65,6 @@ def conform(flags: Mapping[str, Any]) -> int:
         outputs.append(output(badge, reports.conform_badge(found)))
     deliver(*outputs)
     return 1 if found.of("failed") else 0
-
-
-def _cases(flags: Mapping[str, Any]) -> list[Case]:
-    own = {name: flags[name] for name in ("alignment", "dtype", "quick")}
-    cases = list(suite(flags["seed"], **own))
-    if flags["only"]:
-        features = dict.fromkeys(each.feature for each in cases)
-        wanted = [each.strip() for each in flags["only"].split(",")]
-        for each in wanted:
-            if each not in features:
-                known = "; ".join(features)
-                raise InputError(f'--only: there is no feature "{each}": there are {known}')
-        cases = [each for each in cases if each.feature in wanted]
-    return cases
 
 
 def _kernel(flags: Mapping[str, Any]) -> tuple[Kernel | Inside, str]:

@@ -39,7 +39,12 @@ def _lines(topic: str | None) -> Iterator[str]:
         yield "Fields of a problem: keys of its JSON file, flags, and names for --set."
         yield from ("", *fields_help())
     elif name in found:
-        yield from _of_topic(found[name])
+        for number, part in enumerate(found[name].strip("\n").split("\n\n")):
+            yield from [""] if number else []
+            if part.startswith("{"):
+                yield from fields_help(part.strip("{}").split())
+            else:
+                yield from prose(part)
     elif name in COMMANDS:
         yield help_of(name).rstrip("\n")
     elif topic in ALL_FIELDS:
@@ -54,16 +59,6 @@ def _lines(topic: str | None) -> Iterator[str]:
         near = get_close_matches(name, [*found, *COMMANDS], n=1)
         meant = f"did you mean {near[0]}? " if near else ""
         raise InputError(f"no help on {quoted(topic)}: {meant}attncalc help lists all topics")
-
-
-def _of_topic(text: str) -> Iterator[str]:
-    """Yield the lines of a topic; a line `{mask keep}` becomes the help of these fields."""
-    for number, part in enumerate(text.strip("\n").split("\n\n")):
-        yield from [""] if number else []
-        if part.startswith("{"):
-            yield from fields_help(part.strip("{}").split())
-        else:
-            yield from prose(part)
 
 
 def help_of(name: str, *, everything: bool = False) -> str:

@@ -35,17 +35,13 @@ def new(flags: Mapping[str, Any]) -> None:
         raise InputError(f"--out {flags['out']}: a new problem is written as .json or .csv")
     check_targets(target)
     seed = fresh_seed() if flags["seed"] is None else flags["seed"]
-    asked = _asked(flags)
-    with as_flags(_NAMES):
-        made = made_anew(asked, seed, flags["again"], words=bool(flags["words"]))
-    note(f"seed {seed}: {made.report}")
-    deliver(output(target, "".join(write_problem(made.problem, form))))
-
-
-def _asked(flags: Mapping[str, Any]) -> dict[str, Any]:
     wishes = {name: flags[name] for name in READ if flags.get(name) is not None}
     settings = conventions_of({**flags, "title": None}) | fields_set(flags)
     for name in settings:
         if name not in SETTINGS or name in OF_THE_ANSWER:
             raise InputError(f"--set {name}: only settings of new problems can be set")
-    return wishes | settings
+    asked = wishes | settings
+    with as_flags(_NAMES):
+        made = made_anew(asked, seed, flags["again"], words=bool(flags["words"]))
+    note(f"seed {seed}: {made.report}")
+    deliver(output(target, "".join(write_problem(made.problem, form))))

@@ -101,7 +101,15 @@ def _generate(flags: Flags) -> None:
 
 def _check_flags(flags: Flags) -> None:
     check_one_input(flags)
-    _check_layer(flags)
+    if flags["at"] is not None and flags["at"] < 1:
+        raise InputError(f"--at {flags['at']}: tokens count from 1")
+    if flags["layer"] == ALL or _inside(flags):
+        _check_all(flags)
+    elif flags["layer"] is None:
+        why = "{} requires a layer: choose it, as --layer 0"
+        refuse(flags, ("head", "only", "work", "blank"), why)
+    elif flags["at"] is not None:
+        raise InputError("--at is for probabilities, not for layers: omit --layer")
     if flags["decimals"] is not None:
         with as_flags():
             read_setting("decimals", flags["decimals"])
@@ -118,19 +126,6 @@ def _layer(given: str | None) -> int | str | None:
 def _inside(flags: Flags) -> list[str]:
     """Return the flags of studies of all layers that are given."""
     return [name for name in ("lens", "rollout", "ablate", "patch") if flags[name]]
-
-
-def _check_layer(flags: Flags) -> None:
-    """Refuse flags that apply only with a layer, or only without one."""
-    if flags["at"] is not None and flags["at"] < 1:
-        raise InputError(f"--at {flags['at']}: tokens count from 1")
-    if flags["layer"] == ALL or _inside(flags):
-        _check_all(flags)
-    elif flags["layer"] is None:
-        why = "{} requires a layer: choose it, as --layer 0"
-        refuse(flags, ("head", "only", "work", "blank"), why)
-    elif flags["at"] is not None:
-        raise InputError("--at is for probabilities, not for layers: omit --layer")
 
 
 def _check_all(flags: Flags) -> None:
@@ -222,7 +217,13 @@ def _show_next(flags: Flags) -> None:
         show_page(problem, {**flags, "only": problem.calculation.steps[-1].name})
         return
     if opened.model.is_of_spans and flags["at"] is None:
-        _write_span(opened, solve(problem, keep=("logits",))["logits"], flags)
+        scores = solve(problem, keep=("logits",))["logits"]
+        words, rows = opened.named(opened.asks), []
+        for name, shares in zip(SPAN, Softmax().apply(scores.T), strict=True):
+            best = np.argsort(-shares, kind="stable")[:MOST_PROBABLE]
+            rows += [(int(i) + 1, f"{name}: {words[i]}", float(shares[i])) for i in best]
+        remarks = ("ids are positions of tokens, from 1", *opened.remarks)
+        _write_rows(opened, rows, "Start and end of the answer", remarks, flags, has_shares=True)
         return
     has_shares = opened.model.has_shares(problem.width_of("W_out"))
     measure = "prob" if has_shares else "logits"
@@ -291,16 +292,6 @@ def _write_next(opened: Opened, shares: Any, flags: Flags, place: str, *, has_sh
         remarks = ("scores are logits: they are not shares of one", *remarks)
     what = "Classes" if model.has_classes else "Next tokens"
     _write_rows(opened, rows, what, remarks, flags, has_shares=has_shares)
-
-
-def _write_span(opened: Opened, scores: Any, flags: Flags) -> None:
-    """Show the most probable first and last tokens of an answer to a question."""
-    words, rows = opened.named(opened.asks), []
-    for name, shares in zip(SPAN, Softmax().apply(scores.T), strict=True):
-        best = np.argsort(-shares, kind="stable")[:MOST_PROBABLE]
-        rows += [(int(i) + 1, f"{name}: {words[i]}", float(shares[i])) for i in best]
-    remarks = ("ids are positions of tokens, from 1", *opened.remarks)
-    _write_rows(opened, rows, "Start and end of the answer", remarks, flags, has_shares=True)
 
 
 def _write_rows(

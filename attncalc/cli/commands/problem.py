@@ -46,7 +46,11 @@ def problem_from(
     """
     changes: Fields = {"block": kind} if kind in ("encoder", "decoder", "vit") else {}
     changes |= conventions_of(flags)
-    _add(changes, _matrices(flags))
+    given: Fields = {}
+    for each in GIVEN:
+        if flags.get(each) is not None:
+            _add(given, read_matrix(each, flags[each]))
+    _add(changes, given)
     _add(changes, fields_set(flags))
     _add(changes, _embedded(flags, changes))
     is_given = flags["file"] is not None or any(n in MATRICES or n in NESTED for n in changes)
@@ -77,14 +81,6 @@ _A = {
     "decoder": "a decoder",
     "vit": "a Vision Transformer",
 }
-
-
-def _matrices(flags: Mapping[str, Any]) -> Fields:
-    given: Fields = {}
-    for name in GIVEN:
-        if flags.get(name) is not None:
-            _add(given, read_matrix(name, flags[name]))
-    return given
 
 
 def _embedded(flags: Mapping[str, Any], changes: Fields) -> Fields:

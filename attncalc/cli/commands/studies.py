@@ -173,20 +173,16 @@ def show(
     # again, since inputs are known now
     check_targets(wanted.target, *(each.target for each in more))
     if wanted.form == "picture":
+        from attncalc.writing.plotting.look import Look, read_size
+
         table = [table_of(shown.document(), STDOUT)] if with_table else []
-        deliver(_picture(shown, wanted.target, flags), *more, *table)
+        assert wanted.target.place is not None
+        with as_flags():
+            look = Look(dark=flags["dark"], size=read_size(flags["size"]))
+            drawn = shown.picture(wanted.target.place.suffix.lower()[1:], look)
+        deliver(output(wanted.target, drawn.content, *drawn.notes), *more, *table)
     else:
         deliver(_written(shown, wanted.form, wanted.target), *more)
-
-
-def _picture(shown: Forms, target: Target, flags: Flags) -> Output:
-    from attncalc.writing.plotting.look import Look, read_size
-
-    assert target.place is not None
-    with as_flags():
-        look = Look(dark=flags["dark"], size=read_size(flags["size"]))
-        drawn = shown.picture(target.place.suffix.lower()[1:], look)
-    return output(target, drawn.content, *drawn.notes)
 
 
 def _written(shown: Forms, form: str, target: Target) -> Output:

@@ -28,18 +28,20 @@ from attncalc.grading.recipes.common import (
 )
 from attncalc.grading.recipes.inputs import (
     of_gradient,
+    of_mask,
     of_normalised,
     of_outputs,
     of_projection,
     of_scale_not_asked,
     of_scores,
+    of_settings,
     of_skipped,
     of_sum,
     of_weights,
+    scale_of,
 )
 from attncalc.grading.recipes.mistakes import of_equation, of_rewritten
 from attncalc.grading.recipes.roundings import roundings
-from attncalc.grading.recipes.settings import of_mask, of_settings, scale_of
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem

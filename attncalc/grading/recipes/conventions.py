@@ -130,7 +130,12 @@ def _of_normalisations(problem: Problem) -> Iterator[Change]:
 def _of_attentions(problem: Problem) -> Iterator[Change]:
     """Yield changes of attentions that their own recipes do not contain."""
     if problem.qk_norm != "none":
-        yield from _of_one_size(problem)
+        gains = [name for name in problem.names if own_name(name) in _QK_GAINS]
+        changed = {**dict.fromkeys(gains), "qk_norm": "none"}
+        yield "qk-norm-forgotten", "queries and keys are not normalized", changed
+        for eps in OTHER_EPS:
+            also = f"ε is {as_written(eps)} where queries and keys are normalized"
+            yield f"qk-eps-other:{float(eps):g}", also, {"qk_eps": eps}
     for prefix in ("", *problem.inner):
         if not getattr(problem.inner.get(prefix, problem), "causal", True):
             where = f" in {prefix.rstrip('.')}" if prefix else ""
@@ -138,16 +143,6 @@ def _of_attentions(problem: Problem) -> Iterator[Change]:
             yield "mask-not-asked", says, {f"{prefix}causal": True}
     if problem.layers:
         yield from _of_a_stack(problem)
-
-
-def _of_one_size(problem: Problem) -> Iterator[Change]:
-    """Yield the results without normalized queries and keys, or with another ε."""
-    gains = [name for name in problem.names if own_name(name) in _QK_GAINS]
-    changed = {**dict.fromkeys(gains), "qk_norm": "none"}
-    yield "qk-norm-forgotten", "queries and keys are not normalized", changed
-    for eps in OTHER_EPS:
-        says = f"ε is {as_written(eps)} where queries and keys are normalized"
-        yield f"qk-eps-other:{float(eps):g}", says, {"qk_eps": eps}
 
 
 def _of_a_stack(problem: Problem) -> Iterator[Change]:

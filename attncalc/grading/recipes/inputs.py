@@ -1,17 +1,21 @@
-"""The right operation on other matrices: other weights, tokens, scores or factors."""
+"""The right operation on other matrices, or with other settings: masks, positions, activations."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix, Range
 from attncalc.equations.operation import Operation
-from attncalc.equations.operations.angles import Rotate
-from attncalc.equations.operations.assembling import Add, Stack
+from attncalc.equations.operations.angles import Rotate, Sinusoids
+from attncalc.equations.operations.assembling import Add, Lookup, Patches, Stack
 from attncalc.equations.operations.distances import Alibi, RelativeBias
 from attncalc.equations.operations.entrywise import (
+    KINDS,
     Activate,
     DivideBySqrt,
     Gate,
@@ -264,7 +268,13 @@ def of_gradient(step: Step, steps: Steps) -> Iterator[Wrong]:
     elif name in ("TransposedTimes", "TimesTransposed", "Scores", "Weigh"):
         yield from _of_factors(step, steps)
     elif isinstance(step.operation, Add):
-        yield from _of_parts(step)
+        names = step.inputs
+        for left_out in names:
+            kept = [name for name in names if name != left_out]
+            yield f"part-not-added:{left_out}", f"{left_out} is not added", partial(_sum_of, kept)
+        for only in names if len(names) > 2 else ():
+            says = f"{only} alone is taken: the gradients of the other paths are not added"
+            yield f"part-alone:{only}", says, partial(_sum_of, [only])
     for other in _like(step.name, steps):
         says = f"it is {other}, and not {step.name}"
         yield f"gradient-swapped:{other}", says, partial(_sum_of, [other])
@@ -314,15 +324,301 @@ def _of_factors(step: Step, steps: Steps) -> Iterator[Wrong]:
         yield "arriving-ones", says, of_ones
 
 
-def _of_parts(step: Step) -> Iterator[Wrong]:
-    names = step.inputs
-    for left_out in names:
-        kept = [name for name in names if name != left_out]
-        yield f"part-not-added:{left_out}", f"{left_out} is not added", partial(_sum_of, kept)
-    for only in names if len(names) > 2 else ():
-        says = f"{only} alone is taken: the gradients of the other paths are not added"
-        yield f"part-alone:{only}", says, partial(_sum_of, [only])
-
-
 def _sum_of(names: list[str], read: Read) -> Range:
     return read(names[0]) if len(names) == 1 else Add().over(*map(read, names))
+
+
+MASKED = float("-inf")
+FILL = -1e9
+"""A replacement of -∞ in programs: any number far below all scores gives the same weights."""
+OTHER_BASES = (Fraction(10_000), Fraction(500_000), Fraction(1_000_000))
+"""The bases of rope in common models, which may be confused."""
+MOST_SHIFTED = 16
+"""The largest difference of places: by tokens of padding, or of a cache."""
+ORDERS = {
+    "column-first": (
+        ("channel", "column", "row"),
+        "each patch is flattened column by column, and not row by row",
+    ),
+    "channels-last": (
+        ("row", "column", "channel"),
+        "the channels of a pixel are side by side, not one channel after the other",
+    ),
+}
+"""Other orders of the numbers of a patch."""
+
+
+def of_settings(step: Step, attention: Attention | None) -> Iterator[Wrong]:
+    """Yield an operation with other settings."""
+    for kind, changes in OF_ANY.items():
+        if isinstance(step.operation, kind):
+            yield from changes(step, step.operation)
+    for kind, changes in OF_PLACES.items() if attention is not None else ():
+        if isinstance(step.operation, kind):
+            yield from changes(step, step.operation, attention)
+
+
+def scale_of(problem: Attention) -> float:
+    """Return the factor of the scores of a problem."""
+    if isinstance(problem.scale, Fraction):
+        return float(problem.scale)
+    return 1.0 if problem.scale == "none" else float(problem.d_k**-0.5)
+
+
+def _otherwise(step: Step, read: Read, **change: Any) -> Range:
+    operation: Any = step.operation
+    return done_right(step._replace(operation=replace(operation, **change)), read)
+
+
+def _of_sinusoids(step: Step, operation: Sinusoids) -> Iterator[Wrong]:
+    if operation.offset:
+        says = "places are counted from 0, as those of keys"
+        yield "places-of-keys", says, partial(_otherwise, step, offset=0)
+    if operation.base != Sinusoids.base:
+        says = f"the base of the angles is 10000, not {as_written(operation.base)}"
+        yield "positions-base", says, partial(_otherwise, step, base=Sinusoids.base)
+
+
+def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[Wrong]:
+    first, *own = step.inputs
+    yield "rope-forgotten", f"{first} is not rotated", lambda read: read(first)
+    if operation.scaling is not None:
+        yield "rope-unscaled", "rope_scaling is left out", partial(_otherwise, step, scaling=None)
+    if own:
+        says = f"the frequencies are those of the base, and not {own[0]}"
+        yield "rope-unscaled", says, partial(done_right, step._replace(inputs=(first,)))
+    if operation.dims not in (None, problem.d_k) and not own and problem.d_k % 2 == 0:
+        says = f"all {problem.d_k} columns are rotated, and not the first {operation.dims} alone"
+        yield "rope-all-columns", says, partial(_otherwise, step, dims=None)
+    other = "interleaved" if operation.pairing == "halves" else "halves"
+    says = f"the columns are paired in the other way ({other})"
+    yield "rope-pairing", says, partial(_otherwise, step, pairing=other)
+    says = "the columns are rotated in the opposite direction: the sines have the wrong sign"
+    yield "rope-sign", says, partial(_turned_back, step, operation)
+    for base in OTHER_BASES:
+        if not own and base != operation.base:
+            says = f"the base of the angles is {as_written(base)}, not {as_written(operation.base)}"
+            yield "rope-base", says, partial(_otherwise, step, base=base)
+    if operation.offset != problem.rope_offset:
+        of_keys = problem.rope_places[1]
+        says = f"places are counted from {as_written(of_keys)}, as those of keys"
+        yield "places-of-keys", says, partial(_otherwise, step, offset=of_keys)
+    yield from _from_other_places(step, operation, problem.rope_offset)
+
+
+def _from_other_places(step: Step, operation: Rotate, of_keys: Fraction) -> Iterator[Wrong]:
+    """Yield places that start too high or too low, other than those of keys."""
+    for by in (sign * count for count in range(1, MOST_SHIFTED + 1) for sign in (1, -1)):
+        if operation.offset + by != of_keys:
+            count, way = "one" if abs(by) == 1 else abs(by), "high" if by > 0 else "low"
+            says = f"places start {count} too {way}"
+            yield "rope-offset", says, partial(_otherwise, step, offset=operation.offset + by)
+
+
+def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:
+    """Return the rows rotated by the negative angles: mirrored, rotated, and mirrored again."""
+    first, *own = map(read, step.inputs)
+    width = operation.dims or first.low.shape[-1]
+    signs = np.ones(first.low.shape[-1])
+    of_second = slice(width // 2, width) if operation.pairing == "halves" else slice(1, width, 2)
+    signs[of_second] = -1.0
+    return entry_by_entry(operation.over(entry_by_entry(first, signs), *own), signs)
+
+
+def _of_alibi(step: Step, operation: Alibi, problem: Attention) -> Iterator[Wrong]:
+    scores, *own = step.inputs
+    of_paper, scale = operation.slopes(np.empty(0)), scale_of(problem)
+
+    def with_slopes(change: Any, read: Read) -> Range:
+        slopes = read(own[0]).low if own else of_paper
+        return operation.over(read(scores), Range.at(change(slopes)))
+
+    says = "slope times distance is not subtracted from the scores"
+    yield "alibi-forgotten", says, lambda read: read(scores)
+    says = "slope times distance is added to the scores, not subtracted"
+    yield "alibi-added", says, partial(with_slopes, np.negative)
+    if scale != 1:
+        says = "slope times distance is subtracted before the scores are scaled"
+        yield "alibi-before-scale", says, partial(with_slopes, lambda slopes: slopes * scale)
+    if operation.heads > 1:
+        says = "the slopes of the heads are in reverse order"
+        yield "alibi-slopes-reversed", says, partial(with_slopes, lambda slopes: slopes[::-1])
+    for start, code in ((1, "alibi-slopes-halved"), (0, "alibi-slopes-from-1")) if not own else ():
+        powers = (2.0 ** -np.arange(start, start + operation.heads)).reshape(of_paper.shape)
+        named = "1/2, 1/4, …" if start else "1, 1/2, …"
+        says = f"the slopes of the heads are {named}, and not those of the paper"
+        yield code, says, partial(with_slopes, lambda _, powers=powers: powers)
+
+
+def _of_relative(step: Step, operation: RelativeBias, problem: Attention) -> Iterator[Wrong]:
+    scores, table = step.inputs
+    scale = scale_of(problem)
+
+    def times_table(factor: float, read: Read) -> Range:
+        return operation.over(read(scores), times(read(table), factor))
+
+    yield "rel-bias-forgotten", f"{table} is not added", lambda read: read(scores)
+    yield "rel-bias-subtracted", f"{table} is subtracted", partial(times_table, -1.0)
+    if scale != 1:
+        says = f"{table} is added before the scores are scaled"
+        yield "rel-bias-before-scale", says, partial(times_table, scale)
+    if operation.both_ways:
+        says = "all keys after a query share the first bucket"
+        yield "rel-bias-one-way", says, partial(_otherwise, step, both_ways=False)
+    elif operation.buckets % 2 == 0 and operation.buckets > 2:
+        says = "half of the buckets are kept for keys after a query"
+        yield "rel-bias-both-ways", says, partial(_otherwise, step, both_ways=True)
+
+
+def _of_window(step: Step, operation: Mask) -> Iterator[Wrong]:
+    if (window := operation.window) is None:
+        return
+    for width in (window + 1, window - 1) if window > 1 else (window + 1,):
+        says = f"the window is off by one: its width is {width}, not {window}"
+        yield "window-off", says, partial(_otherwise, step, window=width)
+    says = "the window is left out: each query sees all keys up to its own place"
+    yield "window-forgotten", says, partial(_otherwise, step, window=None)
+
+
+def _of_activation(step: Step, operation: Activate | Gate) -> Iterator[Wrong]:
+    first, *gate = step.inputs
+    for kind, other in KINDS.items():
+        if kind not in (operation.kind, "tanh"):
+            says = f"{other.title} is taken{other.by}"
+            yield f"activation-other:{kind}", says, partial(_otherwise, step, kind=kind)
+    if gate:
+        says = f"it is not multiplied by {gate[0]}"
+        alone = step._replace(operation=Activate(operation.kind), inputs=(first,))
+        yield "gate-forgotten", says, partial(done_right, alone)
+        says = f"{KINDS[operation.kind].title} is taken of {gate[0]}, and not of {first}"
+        swapped = step._replace(inputs=(gate[0], first))
+        yield "gate-swapped", says, partial(done_right, swapped)
+
+
+def _of_patches(step: Step, operation: Patches) -> Iterator[Wrong]:
+    for code, (order, says) in ORDERS.items():
+        yield f"patches-{code}", says, partial(_otherwise, step, order=order)
+    says = "patches are counted down the image first"
+    yield "patches-down-first", says, partial(_otherwise, step, down_first=True)
+    says = "the image is reshaped row by row, not cut into patches"
+
+    def in_lengths(read: Read) -> Range:
+        shape = done_right(step, read).low.shape
+        return read(step.inputs[0]).map(lambda end: end.reshape(shape))
+
+    if operation.size[0] > 1:
+        yield "patches-reshaped", says, in_lengths
+
+
+def _of_lookup(step: Step, operation: Lookup) -> Iterator[Wrong]:
+    ids, table = step.inputs
+    other = 1 - operation.first
+
+    def shifted(read: Read) -> Range:
+        rows: Matrix = read(table).low
+        # an id outside the table has no row: the nearest is as wrong as any
+        named = read(ids).map(lambda end: np.clip(end - other, 0, rows.shape[-2] - 1))
+        return Lookup().over(named, read(table))
+
+    yield "ids-off-by-one", f"ids count from {other}, and not from {operation.first}", shifted
+
+
+def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
+    """Yield the results without a mask, and with other ones."""
+    scores, *masks = step.inputs
+
+    def masked(change: Callable[[Matrix], Matrix], read: Read) -> Range | None:
+        """Return the scores with another mask; biases are added where they are finite."""
+        given, *others = map(read, step.inputs)
+        shape = np.broadcast_shapes(given.low.shape, *(each.low.shape for each in others))
+        probe = operation.over(Range.at(np.zeros(shape)), *others).low
+        forbidden = change(np.isneginf(probe))
+        bias = np.where(np.isneginf(probe), 0.0, probe)
+        return given.map(lambda end: np.where(forbidden, MASKED, end + bias))
+
+    yield "mask-forgotten", "no score is masked", partial(masked, np.zeros_like)
+    inverted = "the mask is inverted: what may be attended to is forbidden"
+    yield "mask-inverted", inverted, partial(masked, np.logical_not)
+
+    def filled(read: Read) -> Range | None:
+        """Return the scores with a number for -∞: it matters if all keys of a query are masked."""
+        made = masked(np.logical_not, read)
+        return made and made.map(lambda end: np.where(np.isneginf(end), FILL, end))
+
+    yield "mask-inverted", inverted, filled
+    turned = "the mask is transposed"
+    yield "mask-turned", turned, partial(masked, lambda forbidden: forbidden.swapaxes(-1, -2))
+    zero = "0 is written where a score is forbidden, not -∞"
+    yield "mask-zero", zero, partial(_right_with_zeros, step)
+    for by, way in ((1, "further"), (-1, "less")):
+        says = f"the mask is shifted by one: each query sees one key {way}"
+        yield "mask-shifted", says, partial(_shifted_mask, operation, scores, masks, by)
+    if operation.masks and operation.masks != ("bias",):
+        says = "the window is off by one: each query sees one key {} into the past"
+        wider = partial(masked, lambda forbidden: forbidden & _rolled(forbidden, -1))
+        yield "window-off", says.format("further"), wider
+        narrower = partial(masked, lambda forbidden: forbidden | _rolled(forbidden, 1))
+        yield "window-off", says.format("less far"), narrower
+    if "bias" in masks:
+        yield "bias-not-added", f"{masks[-1]} is not added", partial(_biased, operation, step, 0.0)
+        says = f"{masks[-1]} is subtracted"
+        yield "bias-subtracted", says, partial(_biased, operation, step, -1.0)
+        says = f"{masks[-1]} is multiplied, not added"
+        yield "bias-multiplied", says, partial(_times_bias, operation, step)
+        if scale != 1:
+            says = f"{masks[-1]} is added before the scores are scaled"
+            yield "bias-before-scale", says, partial(_biased, operation, step, scale)
+
+
+def _right_with_zeros(step: Step, read: Read) -> Range:
+    return done_right(step, read).map(lambda end: np.where(np.isneginf(end), 0.0, end))
+
+
+def _shifted_mask(operation: Mask, scores: str, masks: list[str], by: int, read: Read) -> Range:
+    """Shift the causal edge by one key, or the columns of other masks."""
+    if operation.causal_from is not None:
+        moved = replace(operation, causal_from=operation.causal_from + by)
+        return moved.over(read(scores), *map(read, masks))
+
+    rolled = (read(name).map(lambda end: _rolled(end, by)) for name in masks)
+    return operation.over(read(scores), *rolled)
+
+
+def _rolled(mask: Matrix, by: int) -> Matrix:
+    """Return a mask with its columns shifted by one; the one at the edge stays."""
+    places = np.clip(np.arange(mask.shape[-1]) - by, 0, mask.shape[-1] - 1)
+    return np.asarray(mask[..., places])
+
+
+def _biased(operation: Mask, step: Step, factor: float, read: Read) -> Range:
+    """Add a bias multiplied by a factor; masked entries stay masked."""
+    scores, *masks = map(read, step.inputs)
+    place = operation.masks.index("bias")
+    masks[place] = masks[place].map(lambda end: np.where(np.isneginf(end), MASKED, end * factor))
+    return operation.over(scores, *masks)
+
+
+def _times_bias(operation: Mask, step: Step, read: Read) -> Range:
+    """Multiply by a bias; masked entries stay masked."""
+    scores, *masks = map(read, step.inputs)
+    place = operation.masks.index("bias")
+    bias = masks[place].low
+    forbidden = np.isneginf(bias)
+    masks[place] = Range.at(np.where(forbidden, MASKED, 0.0))
+    return operation.over(entry_by_entry(scores, np.where(forbidden, 1.0, bias)), *masks)
+
+
+OF_ANY: Mapping[type[Operation], Callable[..., Iterator[Wrong]]] = {
+    Sinusoids: _of_sinusoids,
+    Mask: _of_window,
+    Activate: _of_activation,
+    Gate: _of_activation,
+    Patches: _of_patches,
+    Lookup: _of_lookup,
+}
+OF_PLACES: Mapping[type[Operation], Callable[..., Iterator[Wrong]]] = {
+    Rotate: _of_rotation,
+    Alibi: _of_alibi,
+    RelativeBias: _of_relative,
+}
+"""The changes of operations, and of those whose positions an attention determines."""

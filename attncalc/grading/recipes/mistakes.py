@@ -107,7 +107,8 @@ def of_equation(
     result = equation(name, found.given).name
     numbers = {**found.settings, **({} if attention is None else _numbers(attention))}
     if attention is not None:
-        names |= {"tokens": _tokens_of_values(attention)}
+        usual = "X" if attention.kind == "self" else "X2"
+        names |= {"tokens": (usual if attention.value_source == "V" else attention.value_source)}
     known = {*names, *problem.names, *steps}
     given = found.given | _flags(step, attention)
     if int(found.settings.get("sharing", 1)) > 1:
@@ -158,11 +159,6 @@ def _numbers(problem: Attention) -> dict[str, Setting]:
     found = {"d_k": d_k, "d_heads": problem.n_heads * d_k, "queries": problem.n, "keys": problem.m}
     tokens = [problem.given[X].shape[-1] for X in ("X", "X1", "X2") if X in problem.names]
     return found | dict(zip(("d_model", "d_other"), tokens, strict=False))
-
-
-def _tokens_of_values(problem: Attention) -> str:
-    usual = "X" if problem.kind == "self" else "X2"
-    return usual if problem.value_source == "V" else problem.value_source
 
 
 def _says(clause: str, words: Mapping[str, str], step: Step, problem: Problem | Attention) -> str:
@@ -232,7 +228,9 @@ def _instead(x: Node, own: Equation, names: dict[str, str]) -> Iterator[Change]:
             yield f"no-division:{text(b)}", f"the division by {text(b)} is left out", a
         case Operator("*", (a, b)):
             for factor, rest in ((a, b), (b, a)):
-                if _is_number(factor, own) or _is_of_entry(factor, own):
+                if _is_number(factor, own) or (
+                    isinstance(factor, Entry) and factor.at == tuple(map(Name, own.at))
+                ):
                     said = f"the factor {text(factor)} is left out"
                     yield f"no-factor:{text(factor)}", said, rest
         case Operator("**", (a, b)):
@@ -269,11 +267,6 @@ def _is_number(x: Node, own: Equation) -> bool:
     """Return whether a factor is a number, or the only entry of a matrix."""
     is_plain = all(not isinstance(y, Aggregate | Row) for y in walk(x))
     return is_plain and not names_in(x) & own.indices
-
-
-def _is_of_entry(x: Node, own: Equation) -> bool:
-    """Return whether a factor is the entry of another matrix at the same place, like a gate."""
-    return isinstance(x, Entry) and x.at == tuple(map(Name, own.at))
 
 
 def _with(x: Node, node: Node, other: Node) -> Node:

@@ -104,7 +104,13 @@ def _of_powers(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
     places = tuple(dict.fromkeys((decimals, *range(2, FINEST + 1))))
     for digits, shifted in product(places, (False, True)):
         yield _rounded_powers(scores, digits, shifted)
-    yield from _of_short_e(scores, decimals, softmax)
+    for e in E_WRITTEN:
+        code, says, factor = f"e-rounded:{e}", f"e is taken as {e}", float(np.log(e))
+        yield code, says, partial(_of_other_e, softmax, scores, factor)
+        for is_shifted in (False, True):
+            _, also, _ = _rounded_powers(scores, decimals, is_shifted)
+            both = partial(_divided, scores, _to(decimals), is_shifted, factor)
+            yield f"{code}+{decimals}", f"{says}, and {also}", both
     for digits, shifted in product((FINEST, FINEST - 1), (False, True)):
         says = f"the powers of e are rounded to {digits} digits before they are divided"
         cut = partial(round_digits, digits=digits)
@@ -115,16 +121,6 @@ def _of_powers(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
         yield f"exp-cut:{digits}", says, partial(_divided, scores, cut, False, 1.0)
     says = "four digits are carried, as calculators show them"
     yield "four-digits", says, partial(_in_four_digits, softmax, scores)
-
-
-def _of_short_e(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
-    for e in E_WRITTEN:
-        code, says, factor = f"e-rounded:{e}", f"e is taken as {e}", float(np.log(e))
-        yield code, says, partial(_of_other_e, softmax, scores, factor)
-        for shifted in (False, True):
-            _, also, _ = _rounded_powers(scores, decimals, shifted)
-            both = partial(_divided, scores, _to(decimals), shifted, factor)
-            yield f"{code}+{decimals}", f"{says}, and {also}", both
 
 
 def _adjusted(step: Step, decimals: int) -> Iterator[Wrong]:

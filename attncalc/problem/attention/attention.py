@@ -172,12 +172,6 @@ class Attention(AttentionFields):
         return False
 
     @property
-    def counts_places(self) -> bool:
-        """Whether the positions of the queries among the keys matter."""
-        in_scores = self.causal or self.window is not None or self.has_alibi
-        return in_scores or self.rel_bias is not None or self.positions != "none"
-
-    @property
     def has_alibi(self) -> bool:
         """Whether a slope times the distance is subtracted from scores."""
         return self.alibi or self.alibi_slopes is not None
@@ -195,12 +189,6 @@ class Attention(AttentionFields):
         if self.window is not None:
             return min(max(last, 0), self.window - 1)
         return max(last, 0) if self.causal else max(last, behind)
-
-    @property
-    def sees_its_own_place(self) -> bool:
-        """Whether each query may attend to a key at its own position."""
-        first, last = self.query_place, self.query_place + self.n - 1
-        return first >= 0 and last < self.m and not self.those_given(*MASKS)
 
     @property
     def norm_eps(self) -> Fraction:
@@ -251,20 +239,15 @@ class Attention(AttentionFields):
         if self.score in SAME_WIDTH:
             return self.d_q
         if self.n_heads > 1:
-            return self._d_k_of_score
+            if self.score == GENERAL:
+                return self._shape_of("W_S")[-1]
+            if self.score == CONCAT:
+                return max(1, self._shape_of("W_S")[-2] - self.d_q)
+            if self.W_Sk is not None:
+                return self._shape_of("W_Sk")[-2]
+            return self.d_q if self.W_Sq is None else self._shape_of("W_Sq")[-1]
         # read before shapes are checked, so without splitting heads: there may be too many
         return self.width_of(*(self.those_given("K", "W_K") or [self.key_source]))
-
-    @property
-    def _d_k_of_score(self) -> int:
-        """The width of a head's keys, by the matrices of the score."""
-        if self.score == GENERAL:
-            return self._shape_of("W_S")[-1]
-        if self.score == CONCAT:
-            return max(1, self._shape_of("W_S")[-2] - self.d_q)
-        if self.W_Sk is not None:
-            return self._shape_of("W_Sk")[-2]
-        return self.d_q if self.W_Sq is None else self._shape_of("W_Sq")[-1]
 
     @cached_property
     def d_hidden(self) -> int:

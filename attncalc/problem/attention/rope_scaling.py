@@ -40,7 +40,13 @@ def read_rope_scaling(given: Any) -> "RopeScaling | None":
     kind = _kind(said)
     if kind == UNSCALED:
         return None
-    _check_names(kind, said)
+    needed = NEEDS[kind]
+    missing = [name for name in needed if said.get(name) in (None, "")]
+    if missing:
+        raise InputError(f"of {kind} has no {', '.join(missing)}")
+    strange = [name for name in said if name not in needed]
+    if strange:
+        raise InputError(f"of {kind} takes {', '.join(needed)}, and no {quoted(strange[0])}")
     numbers = []
     for name in NEEDS[kind]:
         try:
@@ -94,13 +100,3 @@ def _kind(said: dict[str, Any]) -> str:
     if kind not in (*NEEDS, UNSCALED):
         raise InputError(f"takes the types linear and llama3, and not {quoted(kinds[0])}")
     return kind
-
-
-def _check_names(kind: str, said: dict[str, Any]) -> None:
-    needed = NEEDS[kind]
-    missing = [name for name in needed if said.get(name) in (None, "")]
-    if missing:
-        raise InputError(f"of {kind} has no {', '.join(missing)}")
-    strange = [name for name in said if name not in needed]
-    if strange:
-        raise InputError(f"of {kind} takes {', '.join(needed)}, and no {quoted(strange[0])}")

@@ -275,13 +275,14 @@ def hidden_of(attention: Attention, head: int) -> Matrix | None:
 def _biased(attention: Attention) -> Iterator[tuple[str, str, Operation, tuple[str, ...]]]:
     """Add biases by the distance of query and key to the scores."""
     place = attention.query_place
+    is_inside = place >= 0 and place + attention.n <= attention.m
     if attention.has_alibi:
         own = tuple(attention.those_given("alibi_slopes"))
         alibi = Alibi(
             place,
             attention.n_heads,
             farthest=attention.farthest,
-            is_near=attention.sees_its_own_place,
+            is_near=is_inside and not attention.those_given(*MASKS),
             has_own=bool(own),
         )
         yield "S_alibi", "scores less slope times distance", alibi, own

@@ -48,7 +48,9 @@ def started(problem: Scope, calculation: Calculation, shapes: Mapping[str, Shape
         made = (output.name,)
         return _made(problem, output, summed("Total", shape), made, ones(shape), made)
     (name,) = given
-    _check_name(problem, name, has_head=has_head)
+    wanted = "dO" if problem.block == ALONE else "dlogits" if has_head else "dY"
+    if name in ("dY", "dlogits") and name != wanted:
+        raise InputError(f"{name} is given: the gradient that arrives here is {wanted}")
     _check_shape(problem, name, output.name, shapes)
     pair = (output.name, name)
     if name == "target":
@@ -56,12 +58,6 @@ def started(problem: Scope, calculation: Calculation, shapes: Mapping[str, Shape
         return _made(problem, output, summed("HalfSquares", shape, shape), pair, less, pair)
     loss = summed("TotalProduct", shape, shape)
     return _made(problem, output, loss, pair, Same(), (name,))
-
-
-def _check_name(problem: Scope, name: str, *, has_head: bool) -> None:
-    wanted = "dO" if problem.block == ALONE else "dlogits" if has_head else "dY"
-    if name in ("dY", "dlogits") and name != wanted:
-        raise InputError(f"{name} is given: the gradient that arrives here is {wanted}")
 
 
 def _check_shape(problem: Scope, name: str, output: str, shapes: Mapping[str, Shape]) -> None:

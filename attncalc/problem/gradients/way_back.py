@@ -57,21 +57,16 @@ def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
     if problem.step is not None:
         steps += steps_of_descent(problem, calculation.steps, start, back.leaves, shapes)
         says = (*says, f"a step against them: W - {as_written(problem.step)} dW (step)")
-    told_with = _told_with(calculation.steps, steps)
-    return calculation.followed_by(Built(tuple(steps), says=says), told_with)
-
-
-def _told_with(forward: Plan, steps: list[Step]) -> dict[str, str]:
-    """Return for each backward step the forward step that names its rows."""
-    names = {step.name for step in forward}
-    of = {gradient_name(step.name): step.name for step in forward}
-    for step in forward:
+    names = {step.name for step in calculation.steps}
+    of = {gradient_name(step.name): step.name for step in calculation.steps}
+    for step in calculation.steps:
         for name in step.inputs:
             if name not in names:
                 of.setdefault(gradient_name(name), step.name)
             of.setdefault(part_name(name, step.name), name if name in names else step.name)
-    of |= {new_name(step.name): step.name for step in forward}
-    return {step.name: of.get(step.name, forward[-1].name) for step in steps}
+    of |= {new_name(step.name): step.name for step in calculation.steps}
+    told_with = {step.name: of.get(step.name, calculation.steps[-1].name) for step in steps}
+    return calculation.followed_by(Built(tuple(steps), says=says), told_with)
 
 
 class _WayBack:
@@ -94,7 +89,15 @@ class _WayBack:
         known = {self._start.of: self._start.gradient}
         parts: dict[str, list[str]] = {self._start.of: [self._start.gradient]}
         yield from self._through_rows(self._made[self._start.of], parts, known)
-        for group in _groups(self._forward):
+        groups: list[list[Step]] = []
+        for step in self._forward:
+            beside = groups[-1] if groups else []
+            alike = beside and beside[0].operation.name == step.operation.name
+            if alike and not {each.name for each in beside} & set(step.inputs):
+                beside.append(step)
+            else:
+                groups.append([step])
+        for group in reversed(groups):
             uses = chain(*(self._uses.get(step.name, ()) for step in group if step.name in known))
             for use in sorted(uses, key=self._turn):
                 yield from self._led_back(use, known, parts)
@@ -229,19 +232,6 @@ def _uses_in(step: Step, wanted: set[str], shapes: Mapping[str, Shape]) -> Itera
             raise InputError(f"backward, {step.name} ({step.title}): {error}") from None
         if way is not None:
             yield _Use(name, step, way)
-
-
-def _groups(forward: Plan) -> Iterator[list[Step]]:
-    """Yield the steps from the last to the first; those of one kind, as Q, K, V, in order."""
-    groups: list[list[Step]] = []
-    for step in forward:
-        beside = groups[-1] if groups else []
-        alike = beside and beside[0].operation.name == step.operation.name
-        if alike and not {each.name for each in beside} & set(step.inputs):
-            beside.append(step)
-        else:
-            groups.append([step])
-    return reversed(groups)
 
 
 LEARNED = ("weights", "bias", "table", "heads", "buckets")

@@ -74,7 +74,12 @@ def _of_setting(text: str, name: str, found: re.Match[str], problem: Problem) ->
             read_setting(name, value)
     is_smooth = _takes_all_between(name, values)
     if isinstance(values, Span) and not is_smooth:
-        values = _whole(name, values)
+        assert isinstance(values.last, Fraction)
+        low, high = int(values.first), int(values.last)
+        read_setting(name, values.first)
+        read_setting(name, values.last)
+        step = max(1, (high - low) // (values.count - 1)) if values.count > 1 else 1
+        values = tuple(map(Fraction, range(low, high + 1, step)))
     return Change(text.strip(), name, name, "set", values, is_setting=True, is_smooth=is_smooth)
 
 
@@ -150,16 +155,6 @@ def _takes_all_between(name: str, values: Values) -> bool:
     except InputError:
         return False
     return True
-
-
-def _whole(name: str, span: Span) -> Values:
-    """Return the whole numbers of a range, for a setting that allows only these."""
-    assert isinstance(span.last, Fraction)
-    low, high = int(span.first), int(span.last)
-    read_setting(name, span.first)
-    read_setting(name, span.last)
-    step = max(1, (high - low) // (span.count - 1)) if span.count > 1 else 1
-    return tuple(map(Fraction, range(low, high + 1, step)))
 
 
 def _of_matrix(text: str, name: str, found: re.Match[str], problem: Problem) -> Change:

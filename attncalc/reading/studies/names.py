@@ -43,7 +43,11 @@ def place_of(name: str, text: str | None, problem: Problem) -> tuple[int | slice
     if text is None:
         return ()
     matrix: Matrix = problem.stored(name)
-    axes = _axes(name, matrix, problem)
+    names = tokens_of(name, problem)
+    others = problem.keys if name in ("S", "A") else ()
+    rows, columns = problem.standing.pair(names, others)
+    found = [_Axis("row", matrix.shape[-2], rows), _Axis("column", matrix.shape[-1], columns)]
+    axes = [_Axis("head", matrix.shape[0]), *found] if matrix.ndim == 3 else found
     indices = split_list(text)
     what = f"{name} is {' × '.join(map(str, matrix.shape))}"
     if len(indices) == 1 and len(axes) > 1:
@@ -58,14 +62,6 @@ def place_of(name: str, text: str | None, problem: Problem) -> tuple[int | slice
         form = f"{name}[{'head,' if len(axes) == 3 else ''}row,column]"
         raise InputError(f"{what}: write {form}, with : for all of a kind")
     return tuple(_index(index, axis, what) for index, axis in zip(indices, axes, strict=True))
-
-
-def _axes(name: str, matrix: Matrix, problem: Problem) -> list[_Axis]:
-    names = tokens_of(name, problem)
-    others = problem.keys if name in ("S", "A") else ()
-    rows, columns = problem.standing.pair(names, others)
-    found = [_Axis("row", matrix.shape[-2], rows), _Axis("column", matrix.shape[-1], columns)]
-    return [_Axis("head", matrix.shape[0]), *found] if matrix.ndim == 3 else found
 
 
 def tokens_of(name: str, problem: Problem) -> tuple[str, ...]:

@@ -21,23 +21,19 @@ _TERM = re.compile(
 def read_target(text: str, problem: Problem) -> TargetWeights:
     """Read the target weights."""
     with about(quoted(text)):
-        return TargetWeights(text.strip(), _weights(text, problem))
-
-
-def _weights(text: str, problem: Problem) -> tuple[Fraction, ...]:
-    weights = [Fraction(0)] * problem.m
-    terms = list(_TERM.finditer(text))
-    if not terms or "".join(term[0] for term in terms) != text:
-        raise InputError(HOW_TO_AIM)
-    for place, term in enumerate(terms):
-        if place and not term["sign"]:
+        weights = [Fraction(0)] * problem.m
+        terms = list(_TERM.finditer(text))
+        if not terms or "".join(term[0] for term in terms) != text:
             raise InputError(HOW_TO_AIM)
-        weight = number_of(term["weight"]) if term["weight"] else Fraction(1)
-        name = (term["braced"] or term["index"] or term["label"]).strip()
-        key = index_of(name, "value", problem.m, problem.keys, f"there are {problem.m} values")
-        weights[key] += -weight if term["sign"] in ("-", "−") else weight
-    _check(weights, problem)
-    return tuple(weights)
+        for place, term in enumerate(terms):
+            if place and not term["sign"]:
+                raise InputError(HOW_TO_AIM)
+            weight = number_of(term["weight"]) if term["weight"] else Fraction(1)
+            name = (term["braced"] or term["index"] or term["label"]).strip()
+            key = index_of(name, "value", problem.m, problem.keys, f"there are {problem.m} values")
+            weights[key] += -weight if term["sign"] in ("-", "−") else weight
+        _check(weights, problem)
+        return TargetWeights(text.strip(), tuple(weights))
 
 
 def _check(weights: list[Fraction], problem: Problem) -> None:

@@ -221,7 +221,13 @@ def _rows(text: str, whole: str, solution: Solution) -> _Rows:
     matrix = solution.floats[name] if name in steps.values() else problem.given[name]
     heads = tuple(range(matrix.shape[0] if matrix.ndim == 3 else 1))
     count = matrix.shape[-2]
-    labels = _labels(name, count, solution)
+    axis = next((step.rows for step in solution.plan if step.name == name), None)
+    if axis is None:
+        labels = tokens_of(name, problem)
+    else:
+        attention = problem.attention_of(name)
+        labels = attention.queries if axis == "queries" else attention.keys
+    labels = labels if len(labels) == count else ()
     indices = split_list(found["rows"]) if found["rows"] else []
     has = f"{quoted(whole)}: {name} has"
     if len(heads) > 1 and len(indices) == 3 and indices[0] != ":":  # H[2,1,:]
@@ -250,17 +256,6 @@ def _refuse_masked(name: str, text: str, solution: Solution) -> None:
             f"{quoted(text)}: {name} is -∞ where a mask forbids, so it has no norm and no "
             f"distance: watch {weights[-1]}, or single entries of {name}"
         )
-
-
-def _labels(name: str, count: int, solution: Solution) -> tuple[str, ...]:
-    problem = solution.problem
-    axis = next((step.rows for step in solution.plan if step.name == name), None)
-    if axis is None:
-        labels = tokens_of(name, problem)
-    else:
-        attention = problem.attention_of(name)
-        labels = attention.queries if axis == "queries" else attention.keys
-    return labels if len(labels) == count else ()
 
 
 def _of_rows(kind: str, inner: str, text: str, solution: Solution) -> Iterator[Watched]:

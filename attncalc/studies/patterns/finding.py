@@ -57,25 +57,29 @@ class _Pair(NamedTuple):
 def heads(attended: SolvedAttention) -> Iterator[Pattern]:
     """Yield the heads with equal weights, and the two others that differ most."""
     if len(attended.heads) > 1:
-        pairs = _compared(attended)
-        yield from _heads_alike(attended, pairs)
+        # all pairs of heads, or for very many those with the first
+        numbers = range(1, len(attended.heads) + 1)
+        every = len(numbers) <= MOST_HEADS
+        those = combinations(numbers, 2) if every else ((1, other) for other in numbers[1:])
+        pairs = []
+        for one, other in those:
+            left, right = (attended.heads[number - 1].weights for number in (one, other))
+            blocks = blocks_of_rows(left.shape)
+            rows_apart = [np.abs(left[rows] - right[rows]).sum(axis=1) for rows in blocks]
+            pairs.append(_Pair(one, other, np.concatenate(rows_apart)))
+        groups: list[set[int]] = []
+        for one, other, apart in pairs:
+            if apart.max() < NEAR:
+                known = next((group for group in groups if one in group), None)
+                if known is None:
+                    groups.append({one, other})
+                    continue
+                compared = (each for each in pairs if each.other == other and each.one in known)
+                if all(each.apart.max() < NEAR for each in compared):
+                    known.add(other)
+        for group in map(sorted, groups):
+            yield attended.pattern("heads-alike", "heads", {"heads": group, "threshold": NEAR})
         yield from _heads_differ(attended, pairs)
-
-
-def _heads_alike(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
-    """Yield groups of heads whose weights differ by less than `NEAR` in each row."""
-    groups: list[set[int]] = []
-    for one, other, apart in pairs:
-        if apart.max() < NEAR:
-            known = next((group for group in groups if one in group), None)
-            if known is None:
-                groups.append({one, other})
-                continue
-            compared = (each for each in pairs if each.other == other and each.one in known)
-            if all(each.apart.max() < NEAR for each in compared):
-                known.add(other)
-    for group in map(sorted, groups):
-        yield attended.pattern("heads-alike", "heads", {"heads": group, "threshold": NEAR})
 
 
 def _heads_differ(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
@@ -95,20 +99,6 @@ def _heads_differ(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pat
         "threshold": NEAR,
     }
     yield attended.pattern("heads-differ", "heads", values)
-
-
-def _compared(attended: SolvedAttention) -> list[_Pair]:
-    """Return pairs of heads: all, or for very many those with the first."""
-    numbers = range(1, len(attended.heads) + 1)
-    every = len(numbers) <= MOST_HEADS
-    pairs = combinations(numbers, 2) if every else ((1, other) for other in numbers[1:])
-    found = []
-    for one, other in pairs:
-        left, right = (attended.heads[number - 1].weights for number in (one, other))
-        blocks = blocks_of_rows(left.shape)
-        apart = [np.abs(left[rows] - right[rows]).sum(axis=1) for rows in blocks]
-        found.append(_Pair(one, other, np.concatenate(apart)))
-    return found
 
 
 def scaling(attended: SolvedAttention) -> Iterator[Pattern]:
@@ -292,7 +282,10 @@ def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
     """Yield the nonzero weights that are shown as 0, and their effect on an output."""
     solution, name = attended.solution, attended.weights.name
     made = solution.exact[name]
-    hidden = _hidden(attended, made)
+    digits = attended.solution.digits[attended.weights.name]
+    hidden = np.zeros(made.shape, bool)
+    for place in blocks_of_rows(made.shape):
+        hidden[place] = (made[place] != 0) & (np.asarray(digits[place]) == 0)
     count = int(hidden.sum())
     if not count or solution.plan[-1].name == name:  # nothing reads them
         return
@@ -312,14 +305,6 @@ def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
         **({} if solution.problem.is_alone else {"of": attended.outputs.name}),
     }
     yield attended.pattern("rounded-away", name, values)
-
-
-def _hidden(attended: SolvedAttention, made: Matrix) -> Matrix:
-    digits = attended.solution.digits[attended.weights.name]
-    hidden = np.zeros(made.shape, bool)
-    for place in blocks_of_rows(made.shape):
-        hidden[place] = (made[place] != 0) & (np.asarray(digits[place]) == 0)
-    return hidden
 
 
 def _outputs(attended: SolvedAttention, weights: Matrix) -> Matrix | None:
