@@ -108,7 +108,8 @@ _IN_TEXT = re.compile(r"\x01-?\d{1,3}\x01")
 _OF_ALL = re.compile(
     r"\b(?:все|всі|oba|obě|obie|obydwa|wszystkie|všechny|sva|kaikki|molemmat|tüm|bütün|hepsi|minden"
     r"|όλ[αεο]\w?|alle|alla|beide|begge|båda|tous|toutes|todas?|todos|ambos|ambas|tutti|tutte"
-    r"|entrambi|all|both|every|each)\b|모두|모든|كل|すべて|全て|都",
+    r"|entrambi|all|both|every|each|every(?:one|body)|todo mundo|todo el mundo|tout le monde"
+    r"|jeder?|ogni|каждый|każd[yae])\b|모두|모든|كل|すべて|全て|どの|都|每个",
     re.IGNORECASE,
 )
 
@@ -451,7 +452,7 @@ class _Fitting:
             for own in self._statements(at):
                 stop = at + len(own)
                 rest = best[stop] if stop < len(best) and self.mentions[stop].is_near else []
-                if rest and rest[0][1][0] > own[-1][1][-1]:
+                if rest and _outputs_of(rest).isdisjoint(_outputs_of(own)):
                     best[at] = max(best[at], [*own, *rest], key=_size)
                 elif _is_end(self.mentions, stop):
                     best[at] = max(best[at], own, key=_size)
@@ -463,7 +464,7 @@ class _Fitting:
         if _OF_ALL.search(_STOP.split(self.mentions[at].before)[-1]):
             yield from self._inputs(at, (*range(count),))
         for each, behind in pairwise(self.mentions[at : at + MOST_LISTED]):
-            is_joined = not outputs or (each.goes_on and each.line <= self.mentions[at].line + 1)
+            is_joined = not outputs or (each.goes_on and each.line == self.mentions[at].line)
             if not (is_joined and max(outputs, default=-1) < each.output < count):
                 return
             gaps |= {each.before} if outputs else set()
@@ -490,8 +491,12 @@ class _Fitting:
             yield [("s" if self.rank + k else "m", outputs) for k in range(len(named))]
 
 
+def _outputs_of(order: _Order) -> set[int]:
+    return {k for _, outputs in order for k in outputs}
+
+
 def _size(order: _Order) -> tuple[int, int]:
-    return len({k for _, outputs in order for k in outputs}), len(order)
+    return len(_outputs_of(order)), len(order)
 
 
 def is_ranked(inputs: Sequence[int], row: Matrix) -> bool:

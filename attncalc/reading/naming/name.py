@@ -35,8 +35,8 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )
 _HEAD = re.compile(
-    r"\b(?:head|kopf|t[eê]te|cabe[zç]a|cab\.|testa|hoofd|kepala|huvud|hoved|hlav[aye]|głow(?:[aiey]|ic[aey])|baş"
-    r"|голов[аеы])s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3}|(?-i:[AB]))\b(?:\s+of\s+\d{1,4})?"
+    r"\b(?:head|kopf|t[eê]te|cabe[zç]a|cab\.|testa|hoofd|kepala|huvud|hoved|hlav[aye]"
+    r"|głow(?:[aiey]|ic[aey])|baş(?:lık)?|голов[аеы])s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3}|(?-i:[AB]))\b(?:\s+of\s+\d{1,4})?"
     r"|(?:头|頭|ヘッド|헤드)\s?(\d{1,3}|[一二三四])|第?([一二三四])(?:个?头|頭)"
     r"|\btoken (\d{1,3}) of \d{1,4}\b",
     re.I,

@@ -96,7 +96,7 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
 
 
 def _uncommented(lines: list[str]) -> list[str]:
-    """Remove the comment signs of consecutive comment lines with rows of numbers, or of a matrix."""
+    """Remove the signs of consecutive comment lines with rows of numbers, and of a matrix."""
     found: list[str] = []
     for mark, group in itertools.groupby(lines, key=_mark_of):
         run = list(group)

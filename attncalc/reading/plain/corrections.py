@@ -49,7 +49,9 @@ _NO = (
 )
 _CORRECTING = re.compile(rf"\W*{_NO}(?:\W+{_NO})*(?:[,.!] [^\d:]{{1,20}}:)?\W*", re.IGNORECASE)
 """Words between a row and its correction: -> no, wait. k2:"""
-_ENTRY = re.compile(rf"(?<![\w.]){_NUMBER} (?=(?P<words>[^\d\s][^\d\n]{{0,20}} ){_NUMBER})(?P=words)")
+_ENTRY = re.compile(
+    rf"(?<![\w.]){_NUMBER} (?=(?P<words>[^\d\s][^\d\n]{{0,20}} ){_NUMBER})(?P=words)"
+)
 """An entry that is corrected within its row: 1 -1.723 NO -1.732 0."""
 _ROW_IS = re.compile(
     rf"[^\d=:\n]{{0,80}}?(?P<name>\brow \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})) "
