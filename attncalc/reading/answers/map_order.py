@@ -454,9 +454,13 @@ class _Fitting:
                 rest = best[stop] if stop < len(best) and self.mentions[stop].is_near else []
                 if rest and _outputs_of(rest).isdisjoint(_outputs_of(own)):
                     best[at] = max(best[at], [*own, *rest], key=_size)
-                elif _is_end(self.mentions, stop):
+                elif _is_end(self.mentions, stop) and not self._goes_on(stop):
                     best[at] = max(best[at], own, key=_size)
         return best
+
+    def _goes_on(self, stop: int) -> bool:
+        """Return whether a name is in the sentence and on the line of the one before it."""
+        return any(b.goes_on and a.line == b.line for a, b in pairwise(self.mentions[stop - 1 :][:2]))
 
     def _statements(self, at: int) -> Iterator[_Order]:
         """Yield the orders of one statement: of one output, of several, or of all."""
