@@ -395,6 +395,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Qwen3MoeForCausalLM",
         EXPERTS | {"head_dim": 8, "norm_topk_prob": True, "mlp_only_layers": [1]},
     ),
+    "Qwen3-VL-MoE without the windows of its config": (
+        "Qwen3VLMoeTextConfig",
+        "Qwen3VLMoeTextModel",
+        EXPERTS | {"head_dim": 8, "sliding_window": 3},
+    ),
     "Apertus": ("ApertusConfig", "ApertusForCausalLM", GROUPED),
     "NanoChat": ("NanoChatConfig", "NanoChatForCausalLM", GROUPED),
     "DiffLlama": (

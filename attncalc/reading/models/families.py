@@ -2685,7 +2685,7 @@ FAMILIES = (
         own={"mlp.e_score_correction_bias": "b_choice", **_CHOSEN},
         usual={},
     ),
-    _like(_QWEN3_MOE, "Qwen3-VL-MoE", "qwen3_vl_moe_text", router_norm=True),
+    _like(_QWEN3_MOE, "Qwen3-VL-MoE", "qwen3_vl_moe_text", router_norm=True, window=None),
     _HUNYUAN,
     _like(
         _HUNYUAN,
