@@ -44,7 +44,6 @@ from attncalc.reading.models.folder import MISSING, Config
 from attncalc.reading.models.layer import split_of_groups
 from attncalc.reading.models.names import LINEAR, OF_NORMS, OUT_IN, fields_by_end
 from attncalc.reading.models.rope import (
-    USUAL_BASE,
     a_base,
     a_scaling,
     a_share,
@@ -69,11 +68,10 @@ def _at(kinds: tuple[str, str] = ("W", "b"), **places: str) -> dict[str, str]:
     return {f"{kind}_{n}": f"{at}.{end}" for n, at in places.items() for kind, end in pairs}
 
 
-def _said(
-    heads: str = "num_attention_heads", eps: str = "layer_norm_eps", activation: str = "hidden_act"
-) -> dict[str, Any]:
+def _said(eps: str = "layer_norm_eps", activation: str = "hidden_act") -> dict[str, Any]:
     """Return the readers of the settings of most layers, by their keys."""
-    return {"heads": a_count(heads), "eps": a_number(eps), "activation": an_activation(activation)}
+    heads = a_count("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads")
+    return {"heads": heads, "eps": a_number(eps), "activation": an_activation(activation)}
 
 
 _FIELDS = {each.name for each in fields(Family)}
@@ -91,14 +89,27 @@ def _like(base: Family, title: str, types: str, **own: Any) -> Family:
     return replace(base, title=title, types=(*types.split(),), settings=settings, **own)
 
 
-_BY_LAYER = {"normalization": "layer", "eps": a_number("layer_norm_eps")}
+_LAST = {
+    "gamma_out": "norm.weight ln_f.weight norm_f.weight embedding_norm.weight "
+    "final_layernorm.weight final_layer_norm.weight",
+    "beta_out": "norm.bias ln_f.bias final_layernorm.bias final_layer_norm.bias",
+}
+"""The usual names of the normalization after the layers of a decoder."""
+_LAST_GAIN = {"gamma_out": _LAST["gamma_out"]}
+_BY_LAYER = {"normalization": "layer", "eps": a_number("layer_norm_eps"), "ends": _LAST}
 _HIDDEN_ACT = an_activation("hidden_act")
 _POST = Family(
     "", (), settings={"block": "encoder", "norm": "post", "normalization": "layer", **_said()}
 )
 _PRE = _like(_POST, "", "", norm="pre")
 _DECODER = Family(
-    "", (), settings={"block": "decoder", "norm": "pre", "causal": True, "normalization": "layer"}
+    "",
+    (),
+    ("layers.{}.", "h.{}.", "blocks.{}."),
+    tokens="wte.weight word_embeddings.weight embed_in.weight tokens_embed.weight "
+    "embeddings.weight embedding.weight embed_tokens.weight",
+    ends=_LAST,
+    settings={**_POST.settings, "block": "decoder", "norm": "pre", "causal": True},
 )
 _SIDES = {"encoder": _PRE, "decoder": _DECODER}
 
@@ -163,13 +174,11 @@ _LLAMA = _like(
     rope_scaling=a_scaling,
     normalization="rms",
     rope_pairing="halves",
-    tokens="embed_tokens.weight",
-    ends={"gamma_out": "norm.weight"},
+    ends=_LAST_GAIN,
     outputs=_LLAMA_HEADS,
     biases=_BIASED,
     is_gated=True,
     remarks=remarks_on_share,
-    usual=USUAL_BASE,
 )
 _like_llama = partial(_like, replace(_LLAMA, biases=_biased("", attention_bias="QKVO")))
 
@@ -240,7 +249,8 @@ def _like_bart(
             "layers": (f"{side}.layers.{{}}.",),
             "count": a_count(f"{side}_layers"),
             "norm": norm,
-            **_said(f"{side}_attention_heads", activation="activation_function"),
+            **_said(activation="activation_function"),
+            "heads": a_count(f"{side}_attention_heads"),
             "eps": _TORCH_EPS,
             "ends": _at(_NORM, out=f"{side}.layer_norm") if norm == "pre" else {},
         }
@@ -297,7 +307,6 @@ def _t5(side: str, title: str, types: str, **own: Any) -> Family:
         _SIDES[side],
         title,
         types,
-        heads=a_count("num_heads"),
         eps=a_number("layer_norm_epsilon"),
         activation=_t5_activation,
         normalization="rms",
@@ -509,7 +518,7 @@ _MODERNBERT = _like(
     "modernbert",
     is_gated=True,
     biases=_BIASED,
-    **_said("num_attention_heads", "norm_eps", "hidden_activation"),
+    **_said("norm_eps", "hidden_activation"),
     positions="rope",
     rope_pairing="halves",
     norm=where(lambda config, layer: layer, "pre", "pre-second"),
@@ -715,15 +724,11 @@ _GPT_J = _like(
     "GPT-J",
     "gptj",
     biases="12",
-    layers=("h.{}.",),
-    count=a_count("n_layer"),
-    **_said("n_head", "layer_norm_epsilon", "activation_function"),
+    **_said("layer_norm_epsilon", "activation_function"),
     positions="rope",
     rope_pairing="interleaved",
     rope_dims=a_count("rotary_dim"),
     parallel="shared",
-    tokens="wte.weight",
-    ends=_at(_NORM, out="ln_f"),
     outputs={"ForCausalLM": _OF_BIASED_WORDS, "ForSequenceClassification": _classes("score")},
     own=DENSE,
     weights_layout=OUT_IN,
@@ -763,7 +768,8 @@ _like_cohere = partial(
     _like_llama(
         "",
         "",
-        **_BY_LAYER,
+        normalization="layer",
+        eps=a_number("layer_norm_eps"),
         rope_pairing="interleaved",
         parallel="shared",
         outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logit_scale", 0.0625))},
@@ -1031,7 +1037,6 @@ _PHI = _like_llama(
     outputs={**_LLAMA_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
     own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
     is_gated=False,
-    ends=_at(_NORM, out="final_layernorm"),
 )
 
 
@@ -1079,7 +1084,6 @@ _LFM2 = _like_llama(
     activation="silu",
     qk_norm="rms",
     **_mixed(_LFM2_ATTENDS, mixers.CONVOLUTION),
-    ends={"gamma_out": "embedding_norm.weight"},
     own={
         **_normed({"1": "operator_norm", "2": "ffn_norm", "Q": "q_layernorm", "K": "k_layernorm"}),
         **_linear({"1": "feed_forward.w1", "2": "feed_forward.w2", "3": "feed_forward.w3"}),
@@ -1184,7 +1188,6 @@ _BAMBA = _like_llama(
     **_of_spaces(_BAMBA_ATTENDS, _BIASED),
     rope_dims=a_share(0.5),
     own={**_normed({"2": "pre_ff_layernorm"}), **_OF_SPACES},
-    ends={"gamma_out": "final_layernorm.weight"},
 )
 
 
@@ -1217,8 +1220,6 @@ _JAMBA = _like_llama(
         **_OF_SELECTIVE,
         **_EXPERTS,
     },
-    ends={"gamma_out": "final_layernorm.weight"},
-    usual={},
 )  # fmt: skip
 
 
@@ -1232,10 +1233,7 @@ _MAMBA = _like_llama(
     biases=_biased("", use_bias="O"),
     positions=None,
     feeds=False,
-    tokens="embeddings.weight embedding.weight",
-    ends={"gamma_out": "norm_f.weight"},
     own={**_OF_SELECTIVE, **_OF_NORMS},
-    usual={},
 )
 
 
@@ -1296,7 +1294,6 @@ _KIMI = _like(
         **_LATENT,
         **_MIXTRAL,
     },
-    usual={},
 )
 _OLMO_HYBRID = _like(
     _OLMO_2,
@@ -1315,7 +1312,6 @@ _OLMO_HYBRID = _like(
         "linear_attn.o_norm.weight": "gain_H",
         **_OF_MIXERS,
     },
-    usual={},
 )
 
 
@@ -1354,7 +1350,6 @@ _FALCON_H1 = _like_llama(
         **_linear({"mO": "mamba.out_proj"}),
         **_OF_SPACES,
     },
-    ends={"gamma_out": "final_layernorm.weight"},
     outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("lm_head_multiplier", 1.0))},
     usual={"mamba_rms_norm": False, "mamba_norm_before_gate": True, "projectors_bias": False},
     asks={"hidden_act": ("silu",)},
@@ -1373,8 +1368,6 @@ _NEMOTRON_H = _like_llama(
     eps=a_number("layer_norm_epsilon"),
     activation=an_activation("mlp_hidden_act"),
     positions=None,
-    tokens="embeddings.weight",
-    ends={"gamma_out": "norm_f.weight"},
     own={
         **_OF_SPACES,
         **_OF_NORMS,
@@ -1383,7 +1376,6 @@ _NEMOTRON_H = _like_llama(
         "experts.up_proj": "W_1",
         **_linear({"1": "up_proj"}),
     },
-    usual={},
 )
 _OF_AUDIO = Head(
     _at(out="classifier"),
@@ -1462,14 +1454,10 @@ _GPT2 = _like(
     _DECODER,
     "GPT-2",
     "gpt2",
-    layers=("h.{}.",),
-    count=a_count("n_layer"),
-    **_said("n_head", "layer_norm_epsilon", "activation_function"),
+    **_said("layer_norm_epsilon", "activation_function"),
     scale=_gpt2_scale,
-    tokens="wte.weight",
     begins={"P": "wpe.weight"},
     places="P",
-    ends=_at(_NORM, out="ln_f"),
     outputs={
         "LMHeadModel": _OF_WORDS,
         "DoubleHeadsModel": _OF_WORDS,
@@ -1565,7 +1553,6 @@ _OPT = _like(
     layers=("decoder.layers.{}.",),
     biases=_biased("", enable_bias="QKVO12"),
     eps=_TORCH_EPS,
-    heads=a_count("num_attention_heads"),
     activation=an_activation("activation_function"),
     norm=if_so("do_layer_norm_before", "pre", "post", default=True),
     optional=dict.fromkeys(("gamma_out", "beta_out"), "do_layer_norm_before"),
@@ -1639,7 +1626,7 @@ _ESM = _like(
     ends=_at(_NORM, out="encoder.emb_layer_norm_after"),
     outputs={**_ROBERTA.outputs, "EsmModel": _OF_POOLER},
     asks={**_BERT.asks, "position_embedding_type": ("rotary",)},
-    usual={"emb_layer_norm_before": False, **USUAL_BASE},
+    usual={"emb_layer_norm_before": False},
 )
 _GLM_4 = _like_llama(
     "GLM-4",
@@ -1656,7 +1643,6 @@ _GPT_OSS = _like_llama(
     **_ROUTED,
     activation="swish-clamped",
     window=a_window,
-    usual={},
     asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
     own={
         **_linear({"router": "mlp.router"}),
@@ -1676,7 +1662,6 @@ FAMILIES = (
         norm="post",
         scale=None,
         activation=one_of({**ACTIVATIONS, "gelu": "gelu-tanh"}, "afn"),
-        tokens="tokens_embed.weight",
         begins={"P": "positions_embed.weight"},
         ends={},
         asks={},
@@ -1741,7 +1726,6 @@ FAMILIES = (
         biases=_BIASED,
         window=a_window,
         positions=where(_has_rope, "rope", "none"),
-        usual={},
     ),
     _like_llama(
         "Seed-OSS",
@@ -1760,7 +1744,6 @@ FAMILIES = (
         },
         is_gated=False,
         asks={"hidden_act": ("xielu",)},
-        usual={},
     ),
     _like_llama(
         "NanoChat",
@@ -1785,7 +1768,6 @@ FAMILIES = (
         "bitnet",
         equations=equations.normed_within,
         own={"attn_sub_norm.weight": "gain_C", "ffn_sub_norm.weight": "gain_G"},
-        usual={},
     ),
     _ARCEE,
     _like(
@@ -1793,7 +1775,6 @@ FAMILIES = (
         "Jais 2",
         "jais2",
         **_BY_LAYER,
-        ends=_at(_NORM, out="norm"),
     ),
     _like_llama(
         "Helium",
@@ -1822,7 +1803,6 @@ FAMILIES = (
         qk_norm=if_so("qk_layernorm", "layer"),
         own={f"{x}_layernorm.norms.*.weight": f"gamma_{x.upper()}" for x in "qk"},
         own_gains="each",
-        ends=_at(_NORM, out="norm"),
     ),
     _like_llama(
         "StarCoder2",
@@ -1831,7 +1811,7 @@ FAMILIES = (
         normalization="layer",
         eps=a_number("norm_epsilon"),
         window=a_window,
-        ends=_at(_NORM, out="norm"),
+        ends=_LAST,
         is_gated=False,
         weights_layout=OUT_IN,
     ),
@@ -1849,19 +1829,14 @@ FAMILIES = (
         "ernie4_5",
         biases=_biased("", use_bias="QKVO123"),
         rope_pairing="interleaved",
-        usual={},
     ),
-    _like_llama(
-        "PaddleOCR-VL", "paddleocr_vl_text", biases=_biased("", use_bias="QKVO123"), usual={}
-    ),
+    _like_llama("PaddleOCR-VL", "paddleocr_vl_text", biases=_biased("", use_bias="QKVO123")),
     _OPT,
     _BIOGPT,
     _like(
         _BIOGPT,
         "XGLM",
         "xglm",
-        count=a_count("num_layers"),
-        heads=a_count("attention_heads"),
         activation=an_activation("activation_function"),
         factor=if_so("scale_embedding", root_of_width("d_model"), default=True),
         begins={"P": "embed_positions.weights"},
@@ -1885,8 +1860,6 @@ FAMILIES = (
         "GPT-Neo",
         "gpt_neo",
         biases="O12",
-        count=a_count("num_layers"),
-        heads=a_count("num_heads"),
         scale="none",
         window=a_window_of_local_layers,
         outputs=_GPT_HEADS,
@@ -1943,9 +1916,7 @@ FAMILIES = (
         "DistilBERT",
         "distilbert",
         layers=("transformer.layer.{}.",),
-        count=a_count("n_layers"),
         eps=Fraction(1, 10**12),
-        heads=a_count("n_heads"),
         activation=an_activation("activation"),
         begins=_WITHOUT_TYPES,
         own={
@@ -2004,8 +1975,7 @@ FAMILIES = (
         "XLNet",
         "xlnet",
         layers=("layer.{}.",),
-        count=a_count("n_layer"),
-        **_said("n_head", activation="ff_activation"),
+        **_said(activation="ff_activation"),
         equations=equations.with_relative_keys,
         tokens="word_embedding.weight",
         own={
@@ -2358,19 +2328,15 @@ FAMILIES = (
         ends={"gamma_out": ""},
     ),
     _OLMO_2,
-    _like(_OLMO_2, "OLMo 3", "olmo3", window=_WINDOW_BUT_IN_EVERY_4, usual={}),
+    _like(_OLMO_2, "OLMo 3", "olmo3", window=_WINDOW_BUT_IN_EVERY_4),
     _EXAONE_4,
     _like_llama(
         "EXAONE",
         "exaone",
-        layers=("h.{}.",),
-        count=a_count("num_layers", "num_hidden_layers"),
         eps=if_given(
             "layer_norm_epsilon", a_number("layer_norm_epsilon"), a_number("rms_norm_eps")
         ),
         activation=an_activation("activation_function", "hidden_act"),
-        tokens="wte.weight",
-        ends={"gamma_out": "ln_f.weight"},
         own=_linear({"1": "c_fc_0", "3": "c_fc_1"}),
         weights_layout=OUT_IN,
     ),
@@ -2383,21 +2349,16 @@ FAMILIES = (
         rope_dims=a_share(0.5),
         gain_above=1,
         is_gated=False,
-        ends=_at(_NORM, out="norm"),
+        ends=_LAST,
     ),
     _like(
         _DECODER,
         "Bloom",
         "bloom",
-        layers=("h.{}.",),
-        count=a_count("n_layer", "num_hidden_layers"),
         alibi=True,
         activation="gelu-tanh",
-        heads=a_count("n_head", "num_attention_heads"),
         eps=a_number("layer_norm_epsilon"),
-        tokens="word_embeddings.weight",
         begins=_at(_NORM, E="word_embeddings_layernorm"),
-        ends=_at(_NORM, out="ln_f"),
         outputs=_GPT_HEADS,
         asks={"apply_residual_connection_post_layernorm": (False,)},
         own=DENSE,
@@ -2408,17 +2369,13 @@ FAMILIES = (
         "MPT",
         "mpt",
         biases="",
-        layers=("blocks.{}.",),
-        count=a_count("n_layers"),
         alibi=True,
         activation="gelu",
-        heads=a_count("n_heads"),
         eps=a_number("layer_norm_epsilon", 1e-5),
         scale=a_number_or_none("attn_config.softmax_scale"),
         equations=equations.clipped("attn_config.clip_qkv"),
         longest=a_count("max_seq_len"),
-        tokens="wte.weight",
-        ends={"gamma_out": "norm_f.weight"},
+        ends=_LAST_GAIN,
         outputs=_GPT_HEADS,
         asks={
             "no_bias": (True,),
@@ -2438,8 +2395,6 @@ FAMILIES = (
         **_BY_LAYER,
         rope_dims=a_share(0.25),
         parallel=if_so("use_parallel_residual", "own", "none", default=True),
-        tokens="embed_in.weight",
-        ends=_at(_NORM, out="final_layer_norm"),
         outputs={
             **_GPT_HEADS,
             "ForCausalLM": Head({"W_out": "embed_out.weight lm_head.weight"}, is_tied=True),
@@ -2454,13 +2409,11 @@ FAMILIES = (
         "Falcon",
         "falcon",
         biases=_biased("", bias="QKVO12"),
-        layers=("h.{}.",),
         normalization="layer",
         eps=a_number("layer_norm_epsilon"),
         activation=an_activation("activation", default="gelu"),
         parallel=_falcon_parallel,
-        tokens="word_embeddings.weight",
-        ends=_at(_NORM, out="ln_f"),
+        ends=_LAST,
         outputs=_GPT_HEADS,
         asks={"alibi": (False,)},
         own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
@@ -2476,9 +2429,8 @@ FAMILIES = (
         parallel=None,
         outputs=_LLAMA_HEADS,
         fused=_all_three_of("num_attention_heads"),
-        usual={},
     ),
-    _like_cohere("Cohere", "cohere", qk_norm=if_so("use_qk_norm", "layer"), usual={}),
+    _like_cohere("Cohere", "cohere", qk_norm=if_so("use_qk_norm", "layer")),
     _COHERE_2,
     _like(
         _COHERE_2,
@@ -2509,7 +2461,6 @@ FAMILIES = (
             "experts.e_score_correction_bias": "b_choice",
             **_CHOSEN,
         },
-        usual={},
         asks={"moe_router_logit_softcapping": (0,)},
     ),
     _like(
@@ -2541,20 +2492,18 @@ FAMILIES = (
         outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_minicpm_shrinks)},
     ),
     _GLM_4_MOE,
-    _like(_GLM_4_MOE, "Solar Open", "solar_open", qk_norm=None, rope_dims=a_share(), usual={}),
+    _like(_GLM_4_MOE, "Solar Open", "solar_open", qk_norm=None, rope_dims=a_share()),
     _like(
         _GLM_4_MOE,
         "Sarvam MoE",
         "sarvam_moe",
         rope_dims=a_share(),
-        tokens="embed_tokens.weight word_embeddings.weight",
         own={
             **DENSE,
             **_normed({"Q": "query_layernorm", "K": "key_layernorm"}),
             "gate.expert_bias": "b_choice",
             **_CHOSEN,
         },
-        usual={},
     ),
     _like_llama(
         "dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window, own=_CHOSEN
@@ -2570,16 +2519,11 @@ FAMILIES = (
         own={"block_sparse_moe.e_score_correction_bias": "b_choice", **_MIXTRAL},
         own_gains="each",
     ),
-    _like_llama(
-        "Mixtral", "mixtral", biases="", **_ROUTED, window=a_window, own=_MIXTRAL, usual={}
-    ),
+    _like_llama("Mixtral", "mixtral", biases="", **_ROUTED, window=a_window, own=_MIXTRAL),
     _like_llama(
         "DBRX",
         "dbrx",
         biases="",
-        layers=("blocks.{}.",),
-        count=a_count("n_layers"),
-        heads=a_count("n_heads"),
         normalization="layer",
         eps=_TORCH_EPS,
         activation=an_activation("ffn_config.ffn_act_fn.name", default="silu"),
@@ -2588,8 +2532,6 @@ FAMILIES = (
         top_k=a_count("ffn_config.moe_top_k"),
         router_norm=if_given("ffn_config.moe_normalize_expert_weights", True, False),
         key_heads=a_count("attn_config.kv_n_heads"),
-        tokens="wte.weight",
-        ends={"gamma_out": "norm_f.weight"},
         own={
             **_normed({"1": "norm_1", "2": "norm_2"}),
             "router.layer.weight": "W_router",
@@ -2598,7 +2540,6 @@ FAMILIES = (
             "experts.mlp.w2": "W_2",
         },
         asks={"ffn_config.moe_normalize_expert_weights": (1, None)},
-        usual={},
         remarks=(),
     ),
     _like_llama(
@@ -2609,11 +2550,10 @@ FAMILIES = (
         equations=equations.sparsely_mixed,
         window=a_window,
         normalization="layer",
-        ends=_at(_NORM, out="norm"),
+        ends=_LAST,
         outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "lm_head_bias"})},
         own=_MIXTRAL,
         asks={"num_experts_per_tok": (2,)},
-        usual={},
     ),
     _like_llama(
         "AFMoE",
@@ -2653,9 +2593,7 @@ FAMILIES = (
         norm="pre",
         own={"mlp.e_score_correction_bias": "b_choice", **_CHOSEN},
     ),
-    _like(
-        _OLMO_2, "FlexOlmo", "flex_olmo", **_QWEN_ROUTED, own={**_EXPERTS, **_OF_OUTPUTS}, usual={}
-    ),
+    _like(_OLMO_2, "FlexOlmo", "flex_olmo", **_QWEN_ROUTED, own={**_EXPERTS, **_OF_OUTPUTS}),
     _like_llama(
         "Qwen2-MoE",
         "qwen2_moe",
@@ -2672,7 +2610,6 @@ FAMILIES = (
         router="sigmoid",
         positions=where(a_window, "rope", "none"),
         own={"self_attn.softmax_offset": "sinks", **_EXPERTS},
-        usual={},
     ),
     _like_llama(
         "HunYuan 3",
@@ -2683,7 +2620,6 @@ FAMILIES = (
         router_scale=a_number("router_scaling_factor"),
         qk_norm="rms",
         own={"mlp.e_score_correction_bias": "b_choice", **_CHOSEN},
-        usual={},
     ),
     _like(_QWEN3_MOE, "Qwen3-VL-MoE", "qwen3_vl_moe_text", router_norm=True, window=None),
     _HUNYUAN,
@@ -2693,7 +2629,7 @@ FAMILIES = (
         "hunyuan_v1_moe",
         top_k=a_count("moe_topk"),
         own={**_HUNYUAN.own, "gate.wg.weight": "W_router", **_EXPERTS},
-        usual={**USUAL_BASE, "n_shared_experts": 1},
+        usual={"n_shared_experts": 1},
     ),
     _like_llama(
         "ERNIE 4.5 MoE",
@@ -2702,7 +2638,6 @@ FAMILIES = (
         top_k=a_count("moe_k"),
         rope_pairing="interleaved",
         own={"moe_statics.e_score_correction_bias": "b_choice", **_EXPERTS},
-        usual={},
     ),
     _like_llama(
         "OLMoE",

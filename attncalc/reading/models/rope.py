@@ -7,12 +7,24 @@ from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.reading.models.family import Said
-from attncalc.reading.models.folder import Config
+from attncalc.reading.models.folder import MISSING, Config
 
 _NOT_OF_IT = ("rope_theta", "partial_rotary_factor")
 """Keys beside the numbers of a scaling that are separate fields."""
-USUAL_BASE = {"rope_theta": 10_000.0}
-"""The base where a config has none; families with another default require one."""
+_BASES = {
+    5e5: "qwen3_vl_text qwen3_vl_moe_text bitnet ernie4_5 paddleocr_vl_text exaone cohere olmo3 "
+    "flex_olmo ernie4_5_moe llama4_text",
+    1e6: "emu3_text_model qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text "
+    "solar_open mixtral phimoe qwen3_omni_moe_text lfm2 lfm2_moe",
+    1e5: "helium",
+    2e6: "smollm3",
+    5e6: "minimax_m2",
+    8e6: "sarvam_moe",
+    11_158_840.0: "hy_v3",
+    MISSING: "apertus apertus1p5_text cwm gpt_oss openai_privacy_filter laguna lfm3 mellum "
+    "ministral3",
+}
+"""The base of each type where a config has none, if it is not 10,000; some also scale rope then."""
 _BY_FREQUENCIES = ("yarn", "longrope", "dynamic", "proportional")
 """The scalings whose frequencies are computed here; others are settings of a problem."""
 
@@ -51,12 +63,14 @@ def a_share(default: float = 1) -> Said:
 def a_base(config: Config, layer: int) -> Fraction:
     """Read the base of rope, from the parameters of rope or from an older key.
 
-    Raises InputError if there is none, and none is usual in the family.
+    Raises InputError if there is none, and its type also scales rope then.
     """
     own = f"rope_parameters.{_kind(config, layer)}.rope_theta"
     keys = (own, "rope_parameters.rope_theta", "rotary_emb_base")
     key = next((key for key in keys if config.says(key)), "rope_theta")
-    if (found := config.number(key)) <= 0:
+    kind = config.get("model_type", None)
+    usual = next((each for each, kinds in _BASES.items() if kind in kinds.split()), 10_000)
+    if (found := config.number(key, usual)) <= 0:
         raise config.wrong(key, found, "a number above 0")
     if alpha := _alpha(config, layer):
         found = _stretched(config, found, alpha, config.count("head_dim"))

@@ -156,7 +156,7 @@ def _reads(side: Family, name: str) -> bool:
         return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
     heads = (names for head in side.all_heads.values() for names in head.tensors.values())
     tables = (side.begins, side.ends, side.shared, side.of_layers)
-    ends = (*side.tokens.split(), *(each for table in tables for each in table.values()))
+    ends = " ".join((side.tokens, *(each for table in tables for each in table.values()))).split()
     behind = (each for head in side.all_heads.values() for each in head.behind)
     listed = (*ends, *behind, *" ".join(heads).split())
     stated = tuple(each.replace("{}", "") for each in listed if each)
