@@ -31,6 +31,7 @@ from attncalc.reading.models.family import (
     a_number_or_none,
     a_window,
     a_window_but_in_every,
+    a_window_of_all,
     a_window_of_local_layers,
     an_activation,
     if_given,
@@ -44,6 +45,7 @@ from attncalc.reading.models.folder import MISSING, Config
 from attncalc.reading.models.layer import split_of_groups
 from attncalc.reading.models.names import LINEAR, OF_NORMS, OUT_IN, fields_by_end
 from attncalc.reading.models.rope import (
+    PARTS_OF_ROPE,
     a_base,
     a_scaling,
     a_share,
@@ -784,6 +786,10 @@ _COHERE_2 = _like_cohere(
 )
 
 
+def _is_by_sigmoids(config: Config, layer: int) -> bool:
+    return bool(config.one_of("expert_selection_fn", ("softmax", "sigmoid")) == "sigmoid")
+
+
 def _is_turned_in_cohere(config: Config, layer: int) -> bool:
     """Return whether a layer of Cohere 2 MoE has rope: one with a window, or without experts."""
     is_dense = config.of_layer("mlp_layer_types", layer) == "dense"
@@ -879,7 +885,7 @@ _ROUTED_BY_GROUPS = {
 }
 _DEEPSEEK_V3 = _like_llama(
     "DeepSeek-V3",
-    "deepseek_v3 glm4_moe_lite sarvam_mla",
+    "deepseek_v3 sarvam_mla",
     biases=_biased("", attention_bias="O", mlp_bias="123"),
     **_ROUTED_BY_GROUPS,
     rope_dims=a_count("qk_rope_head_dim"),
@@ -1011,10 +1017,10 @@ _HUNYUAN = _like_llama(
 )
 _QWEN3_MOE = _like_llama(
     "Qwen3-MoE",
-    "qwen3_moe qwen3_omni_moe_text mellum",
+    "qwen3_moe",
     **_QWEN_ROUTED,
     qk_norm="rms",
-    window=a_window,
+    window=if_so("use_sliding_window", a_window_of_all),
     own=_EXPERTS,
 )
 _GLM_4_MOE = _like_llama(
@@ -1616,7 +1622,7 @@ _ESM = _like(
     norm="pre",
     activation="gelu",
     positions="rope",
-    rope_base=a_base,
+    rope_base=a_number("rope_theta", 10_000),
     rope_pairing="halves",
     places="",
     begins=_at(_NORM, E="embeddings.layer_norm"),
@@ -1667,9 +1673,14 @@ FAMILIES = (
         asks={},
     ),
     _LLAMA,
-    _like_llama("Mistral", "mistral ministral", biases="", window=a_window),
+    _like_llama("Mistral", "mistral", biases="", window=a_window_of_all),
+    _like_llama("Ministral and CWM", "ministral cwm", biases="", window=a_window),
     _like_llama(
-        "Ministral 3", "ministral3", biases="", window=a_window, equations=equations.tuned_if_long
+        "Ministral 3",
+        "ministral3",
+        biases="",
+        window=a_window_of_all,
+        equations=equations.tuned_if_long,
     ),
     _like_llama(
         "Qwen2",
@@ -1782,8 +1793,7 @@ FAMILIES = (
         biases=_biased("", attention_bias="QKV", mlp_bias="123"),
         rope_pairing="interleaved",
     ),
-    _like_llama("CWM", "cwm", biases="", window=a_window),
-    _like_llama("Phi-3", "phi3", biases="", window=a_window, rope_dims=a_share()),
+    _like_llama("Phi-3", "phi3", biases="", window=a_window_of_all, rope_dims=a_share()),
     _GRANITE,
     _like(
         _GRANITE,
@@ -1810,7 +1820,7 @@ FAMILIES = (
         biases=_biased("", use_bias="QKVO12"),
         normalization="layer",
         eps=a_number("norm_epsilon"),
-        window=a_window,
+        window=a_window_of_all,
         ends=_LAST,
         is_gated=False,
         weights_layout=OUT_IN,
@@ -2437,8 +2447,10 @@ FAMILIES = (
         "Cohere 2 MoE",
         "cohere2_moe",
         **_ROUTED,
-        router=lambda config, layer: config.one_of("expert_selection_fn", ("softmax", "sigmoid")),
-        router_norm=if_so("norm_topk_prob", True, False, default=True),
+        router=where(_is_by_sigmoids, "sigmoid", "softmax"),
+        router_norm=where(
+            _is_by_sigmoids, if_so("norm_topk_prob", True, False, default=True), True
+        ),
         normalization=if_given("rms_norm_eps", "rms", "layer"),
         eps=if_given("rms_norm_eps", a_number("rms_norm_eps", 0), a_number("layer_norm_eps")),
         positions=where(_is_turned_in_cohere, "rope", "none"),
@@ -2472,6 +2484,12 @@ FAMILIES = (
         router=None,
     ),
     _DEEPSEEK_V3,
+    _like(
+        _DEEPSEEK_V3,
+        "GLM-4 MoE Lite",
+        "glm4_moe_lite",
+        asks={**_DEEPSEEK_V3.asks, **dict.fromkeys(PARTS_OF_ROPE, (1, None))},
+    ),
     _like(
         _DEEPSEEK_V3,
         "DeepSeek-V3.2",
@@ -2519,7 +2537,7 @@ FAMILIES = (
         own={"block_sparse_moe.e_score_correction_bias": "b_choice", **_MIXTRAL},
         own_gains="each",
     ),
-    _like_llama("Mixtral", "mixtral", biases="", **_ROUTED, window=a_window, own=_MIXTRAL),
+    _like_llama("Mixtral", "mixtral", biases="", **_ROUTED, window=a_window_of_all, own=_MIXTRAL),
     _like_llama(
         "DBRX",
         "dbrx",
@@ -2548,7 +2566,7 @@ FAMILIES = (
         **_ROUTED,
         router_norm=False,
         equations=equations.sparsely_mixed,
-        window=a_window,
+        window=a_window_of_all,
         normalization="layer",
         ends=_LAST,
         outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "lm_head_bias"})},
@@ -2577,6 +2595,7 @@ FAMILIES = (
         "Aria",
         "aria_text",
         biases=_BIASED,
+        asks={"hidden_act": ("silu",)},  # that of shared experts alone
         top_k=a_count("moe_topk"),
         own={
             "mlp.router.weight": "W_router",
@@ -2603,11 +2622,14 @@ FAMILIES = (
         own={"shared_expert_gate.weight": "W_sgate", **_EXPERTS},
     ),
     _QWEN3_MOE,
+    _like(_QWEN3_MOE, "Qwen3-Omni-MoE", "qwen3_omni_moe_text", window=None),
+    _like(_QWEN3_MOE, "Mellum", "mellum", window=a_window),
     _like(
         _QWEN3_MOE,
         "Flint",
         "flint",
         router="sigmoid",
+        window=a_window,
         positions=where(a_window, "rope", "none"),
         own={"self_attn.softmax_offset": "sinks", **_EXPERTS},
     ),

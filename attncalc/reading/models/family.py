@@ -336,6 +336,11 @@ an_activation = partial(one_of, ACTIVATIONS)
 """Return a reader of the activation of a feed-forward part, from the first existing key."""
 
 
+def a_window_of_all(config: Config, layer: int) -> int | None:
+    """Read the width of the window of a query, which all layers have, whatever their kinds."""
+    return config.count_or_none("sliding_window")
+
+
 def a_window(config: Config, layer: int) -> int | None:
     """Read the width of the window of a query, in the layers that have one."""
     if config.get("layer_types", None) is not None:

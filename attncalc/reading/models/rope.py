@@ -35,12 +35,9 @@ def _kind(config: Config, layer: int) -> str:
     return str(kinds[layer]) if isinstance(kinds, list) and layer < len(kinds) else ""
 
 
-_SHARES = (
-    "rope_parameters.partial_rotary_factor",
-    "partial_rotary_factor",
-    "rotary_pct",
-    "rope_pct",
-)
+PARTS_OF_ROPE = ("rope_parameters.partial_rotary_factor", "partial_rotary_factor")
+"""The keys of the share of the columns of a head that rope turns."""
+_SHARES = (*PARTS_OF_ROPE, "rotary_pct", "rope_pct")
 
 
 def a_share(default: float = 1) -> Said:
@@ -245,7 +242,7 @@ def remarks_on_share(config: Config, layer: int) -> list[str]:
 
     Raises InputError if rope is also scaled: transformers then fails.
     """
-    for key in ("rope_parameters.partial_rotary_factor", "partial_rotary_factor"):
+    for key in PARTS_OF_ROPE:
         if config.get(key, None) is not None and config.number(key) != 1:
             if _type(_scaling(config, 0)[1]) != "default":
                 raise config.wrong(key, config.get(key), "1 (for rope that is scaled)")
