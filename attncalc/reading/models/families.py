@@ -182,7 +182,7 @@ _LLAMA = _like(
     is_gated=True,
     remarks=remarks_on_share,
 )
-_like_llama = partial(_like, replace(_LLAMA, biases=_biased("", attention_bias="QKVO")))
+_like_llama = partial(_like, _LLAMA)
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
@@ -812,28 +812,9 @@ _EXAONE_4 = _like_llama(
     own=_OF_OUTPUTS,
 )
 _SINKS = {"self_attn.sinks": "sinks"}
-_EXPERTS = {
-    "gate.weight": "W_router",
-    "mlp.router.gate.weight": "W_router",
-    "experts.gate_up_proj": "W_13",
-    "experts.down_proj": "W_2",
-    **{
-        f"{own}.{name}_proj.weight": f"W_s{number}"
-        for own in ("shared_expert", "shared_experts", "shared_mlp")
-        for name, number in (("gate", 1), ("up", 3), ("down", 2))
-    },
-}
-"""The names of experts and of their router; in memory, transformers keeps experts in one array."""
-_MIXTRAL = {
-    **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
-    **_EXPERTS,
-}
 _ROUTED = {"top_k": a_count("num_experts_per_tok")}
+_BY_CONFIG = if_so("norm_topk_prob", True, False, default=True)
 _QWEN_ROUTED = {**_ROUTED, "router_norm": if_so("norm_topk_prob", True, False)}
-_CHOSEN = {
-    **dict.fromkeys(("gate.e_score_correction_bias", "mlp.expert_bias"), "b_choice"),
-    **_EXPERTS,
-}
 _LATENT = {
     **_linear({"DQ": "q_a_proj"}),
     "q_a_layernorm.weight": "gamma_DQ",
@@ -841,7 +822,6 @@ _LATENT = {
     **_linear({"DKV_KR": "kv_a_proj_with_mqa"}),
     "kv_a_layernorm.weight": "gamma_DKV",
     "kv_b_proj.weight": "W_UKV",
-    **_CHOSEN,
 }
 
 
@@ -865,7 +845,6 @@ def _groups(key: str) -> Said:
 _GRANITE = _like_llama(
     "Granite",
     "granite granite4_vision_text",
-    biases=_BIASED,
     scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
     outputs={
@@ -878,7 +857,7 @@ _GRANITE = _like_llama(
 _ROUTED_BY_GROUPS = {
     **_ROUTED,
     "router": "sigmoid",
-    "router_norm": if_so("norm_topk_prob", True, False, default=True),
+    "router_norm": _BY_CONFIG,
     "router_scale": a_number("routed_scaling_factor", 1.0),
     "router_groups": _groups("n_group"),
     "top_groups": _groups("topk_group"),
@@ -985,7 +964,6 @@ _GRANITE_MOE = _like(
         "block_sparse_moe.output_linear.weight": "W_2",
         "shared_mlp.input_linear.weight": "W_s13",
         "shared_mlp.output_linear.weight": "W_s2",
-        **_EXPERTS,
     },
 )
 
@@ -1021,7 +999,6 @@ _QWEN3_MOE = _like_llama(
     **_QWEN_ROUTED,
     qk_norm="rms",
     window=if_so("use_sliding_window", a_window_of_all),
-    own=_EXPERTS,
 )
 _GLM_4_MOE = _like_llama(
     "GLM-4 MoE",
@@ -1030,7 +1007,6 @@ _GLM_4_MOE = _like_llama(
     **_ROUTED_BY_GROUPS,
     qk_norm=if_so("use_qk_norm", "rms"),
     rope_dims=a_share(0.5),
-    own=_CHOSEN,
 )
 _PHI = _like_llama(
     "Phi",
@@ -1126,12 +1102,10 @@ _LFM2_MOE = _like(
     "lfm2_moe",
     **_ROUTED,
     router="sigmoid",
-    router_norm=if_so("norm_topk_prob", True, False, default=True),
+    router_norm=_BY_CONFIG,
     router_scale=a_number("routed_scaling_factor", 1.0),
     equations=mixers.with_routed(_LFM2_ATTENDS),
     own={
-        "feed_forward.expert_bias": "b_choice",
-        **_MIXTRAL,
         **_LFM2.own,
     },
 )
@@ -1172,7 +1146,6 @@ _QWEN_3_NEXT = _like_llama(
         "linear_attn.norm.weight": "gain_H",
         **_OF_MIXERS,
         "shared_expert_gate.weight": "W_sgate",
-        **_EXPERTS,
     },
 )
 _BAMBA_ATTENDS = _attends(_is_listed("attn_layer_indices"))
@@ -1224,7 +1197,6 @@ _JAMBA = _like_llama(
         **_normed({"2": "pre_ff_layernorm"}),
         "feed_forward.router.weight": "W_router",
         **_OF_SELECTIVE,
-        **_EXPERTS,
     },
 )  # fmt: skip
 
@@ -1298,7 +1270,6 @@ _KIMI = _like(
         "o_norm.weight": "gain_H",
         **_OF_MIXERS,
         **_LATENT,
-        **_MIXTRAL,
     },
 )
 _OLMO_HYBRID = _like(
@@ -1345,7 +1316,6 @@ def _multiplied(config: Config, layer: int, fields: dict[str, Any]) -> dict[str,
 _FALCON_H1 = _like_llama(
     "Falcon-H1",
     "falcon_h1",
-    biases=_BIASED,
     equations=mixers.beside_attention,
     mixing=mixers.SPACE.sizes,
     factor=_factor("embedding_multiplier", 1.0),
@@ -1377,7 +1347,6 @@ _NEMOTRON_H = _like_llama(
     own={
         **_OF_SPACES,
         **_OF_NORMS,
-        **_CHOSEN,
         "shared_experts.up_proj.weight": "W_s1",
         "experts.up_proj": "W_1",
         **_linear({"1": "up_proj"}),
@@ -1490,6 +1459,15 @@ _GEMMA_2 = _like(
     window=a_window_but_in_every(2, key=""),
     outputs=_CAPPED_HEADS,
 )
+_USUAL_OF_GEMMA = {
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "head_dim": 256,
+    "hidden_activation": "gelu_pytorch_tanh",
+    "rms_norm_eps": 1e-6,
+    "final_logit_softcapping": None,
+}
+"""What configs of Gemma 3 with 4 billion parameters and more omit, and those of Gemma 4."""
 _GEMMA_4 = _like(
     _GEMMA_2,
     "Gemma 4",
@@ -1523,14 +1501,9 @@ _GEMMA_4 = _like(
     },
     asks={"use_bidirectional_attention": (None, "vision")},
     usual={
-        "num_attention_heads": 8,
-        "num_key_value_heads": 4,
-        "head_dim": 256,
+        **_USUAL_OF_GEMMA,
         "global_head_dim": 512,
-        "hidden_activation": "gelu_pytorch_tanh",
-        "rms_norm_eps": 1e-6,
         "sliding_window": 512,
-        "final_logit_softcapping": None,
         "hidden_size_per_layer_input": 256,
         "vocab_size_per_layer_input": 262_144,
         "max_position_embeddings": 131_072,
@@ -1718,13 +1691,8 @@ FAMILIES = (
         reach=where(_is_both_ways, where(_WINDOW_BUT_IN_EVERY_6, _half_of("sliding_window"))),
         **_of_kinds(_WINDOW_BUT_IN_EVERY_6, "rope_local_base_freq", "rope_theta"),
         usual={
-            "num_attention_heads": 8,
-            "num_key_value_heads": 4,
-            "head_dim": 256,
-            "hidden_activation": "gelu_pytorch_tanh",
-            "rms_norm_eps": 1e-6,
+            **_USUAL_OF_GEMMA,
             "query_pre_attn_scalar": 256,
-            "final_logit_softcapping": None,
             "rope_theta": 1e6,
             "vocab_size": 262_208,
         },
@@ -1734,7 +1702,6 @@ FAMILIES = (
     _like_llama(
         "SmolLM3",
         "smollm3",
-        biases=_BIASED,
         window=a_window,
         positions=where(_has_rope, "rope", "none"),
     ),
@@ -2244,7 +2211,6 @@ FAMILIES = (
         "eurobert",
         block="encoder",
         causal=None,
-        biases=_BIASED,
         outputs={
             "ForMaskedLM": replace(
                 _OF_BIASED_WORDS, gives=MASKED, reads="all", optional={"b_out": "mlp_bias"}
@@ -2353,7 +2319,6 @@ FAMILIES = (
     _like_llama(
         "Nemotron",
         "nemotron",
-        biases=_BIASED,
         normalization="layer",
         eps=a_number("norm_eps"),
         rope_dims=a_share(0.5),
@@ -2448,13 +2413,10 @@ FAMILIES = (
         "cohere2_moe",
         **_ROUTED,
         router=where(_is_by_sigmoids, "sigmoid", "softmax"),
-        router_norm=where(
-            _is_by_sigmoids, if_so("norm_topk_prob", True, False, default=True), True
-        ),
+        router_norm=where(_is_by_sigmoids, _BY_CONFIG, True),
         normalization=if_given("rms_norm_eps", "rms", "layer"),
         eps=if_given("rms_norm_eps", a_number("rms_norm_eps", 0), a_number("layer_norm_eps")),
         positions=where(_is_turned_in_cohere, "rope", "none"),
-        own=_EXPERTS,
         asks={"shared_expert_combination_strategy": ("sum",)},
     ),
     _like_llama(
@@ -2470,8 +2432,6 @@ FAMILIES = (
         equations=equations.gated("log(1 + exp({0}))", (True, "per-head")),
         own={
             "self_attn.g_proj.weight": "W_gate",
-            "experts.e_score_correction_bias": "b_choice",
-            **_CHOSEN,
         },
         asks={"moe_router_logit_softcapping": (0,)},
     ),
@@ -2519,13 +2479,9 @@ FAMILIES = (
         own={
             **DENSE,
             **_normed({"Q": "query_layernorm", "K": "key_layernorm"}),
-            "gate.expert_bias": "b_choice",
-            **_CHOSEN,
         },
     ),
-    _like_llama(
-        "dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window, own=_CHOSEN
-    ),
+    _like_llama("dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window),
     _like_llama(
         "MiniMax-M2",
         "minimax_m2",
@@ -2534,10 +2490,9 @@ FAMILIES = (
         router="sigmoid",
         qk_norm="rms-all",
         rope_dims=a_share(),
-        own={"block_sparse_moe.e_score_correction_bias": "b_choice", **_MIXTRAL},
         own_gains="each",
     ),
-    _like_llama("Mixtral", "mixtral", biases="", **_ROUTED, window=a_window_of_all, own=_MIXTRAL),
+    _like_llama("Mixtral", "mixtral", biases="", **_ROUTED, window=a_window_of_all),
     _like_llama(
         "DBRX",
         "dbrx",
@@ -2570,7 +2525,6 @@ FAMILIES = (
         normalization="layer",
         ends=_LAST,
         outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "lm_head_bias"})},
-        own=_MIXTRAL,
         asks={"num_experts_per_tok": (2,)},
     ),
     _like_llama(
@@ -2588,20 +2542,17 @@ FAMILIES = (
         own={
             "self_attn.gate_proj.weight": "W_gate",
             **_around("post_attention_layernorm", "pre_mlp_layernorm", "post_mlp_layernorm"),
-            **_CHOSEN,
         },
     ),
     _like_llama(
         "Aria",
         "aria_text",
-        biases=_BIASED,
         asks={"hidden_act": ("silu",)},  # that of shared experts alone
         top_k=a_count("moe_topk"),
         own={
             "mlp.router.weight": "W_router",
             "experts.fc1.weight": "W_13",
             "experts.fc2.weight": "W_2",
-            **_EXPERTS,
         },
     ),
     _like(
@@ -2610,16 +2561,16 @@ FAMILIES = (
         "exaone_moe",
         **_ROUTED_BY_GROUPS,
         norm="pre",
-        own={"mlp.e_score_correction_bias": "b_choice", **_CHOSEN},
+        own={},
     ),
-    _like(_OLMO_2, "FlexOlmo", "flex_olmo", **_QWEN_ROUTED, own={**_EXPERTS, **_OF_OUTPUTS}),
+    _like(_OLMO_2, "FlexOlmo", "flex_olmo", **_QWEN_ROUTED),
     _like_llama(
         "Qwen2-MoE",
         "qwen2_moe",
         biases=if_so("qkv_bias", "QKV", "", default=True),
         **_QWEN_ROUTED,
         window=a_window,
-        own={"shared_expert_gate.weight": "W_sgate", **_EXPERTS},
+        own={"shared_expert_gate.weight": "W_sgate"},
     ),
     _QWEN3_MOE,
     _like(_QWEN3_MOE, "Qwen3-Omni-MoE", "qwen3_omni_moe_text", window=None),
@@ -2631,17 +2582,15 @@ FAMILIES = (
         router="sigmoid",
         window=a_window,
         positions=where(a_window, "rope", "none"),
-        own={"self_attn.softmax_offset": "sinks", **_EXPERTS},
+        own={"self_attn.softmax_offset": "sinks"},
     ),
     _like_llama(
         "HunYuan 3",
         "hy_v3",
-        biases=_BIASED,
         **_ROUTED,
         router="sigmoid",
         router_scale=a_number("router_scaling_factor"),
         qk_norm="rms",
-        own={"mlp.e_score_correction_bias": "b_choice", **_CHOSEN},
     ),
     _like(_QWEN3_MOE, "Qwen3-VL-MoE", "qwen3_vl_moe_text", router_norm=True, window=None),
     _HUNYUAN,
@@ -2650,7 +2599,7 @@ FAMILIES = (
         "HunYuan MoE",
         "hunyuan_v1_moe",
         top_k=a_count("moe_topk"),
-        own={**_HUNYUAN.own, "gate.wg.weight": "W_router", **_EXPERTS},
+        own={**_HUNYUAN.own, "gate.wg.weight": "W_router"},
         usual={"n_shared_experts": 1},
     ),
     _like_llama(
@@ -2659,7 +2608,6 @@ FAMILIES = (
         biases=_biased("", use_bias="QKVO123"),
         top_k=a_count("moe_k"),
         rope_pairing="interleaved",
-        own={"moe_statics.e_score_correction_bias": "b_choice", **_EXPERTS},
     ),
     _like_llama(
         "OLMoE",
@@ -2667,7 +2615,6 @@ FAMILIES = (
         **_QWEN_ROUTED,
         qk_norm="rms-all",
         equations=equations.clipped("clip_qkv", "Q", "K"),
-        own=_EXPERTS,
         own_gains="each",
     ),
     _GPT_OSS,
@@ -2701,7 +2648,6 @@ FAMILIES = (
         outputs={"ForCausalLM": _OF_WORDS},
         own={
             "feed_forward.router.weight": "W_router",
-            **_EXPERTS,
         },
         own_gains="none",
         usual={"n_shared_experts": 1},

@@ -59,7 +59,24 @@ _BARE = {
     "relative_attention_bias.weight": "rel_bias",
 }
 OF_NORMS = {"weight": "gamma", "bias": "beta", "gamma": "gamma", "beta": "beta"}
-ENDS = fields_by_end(_WEIGHTS, LINEAR) | fields_by_end(_NORMS, OF_NORMS) | _BARE
+_EXPERTS = {
+    # in memory, transformers keeps experts in one array
+    **{
+        f"{at}.gate.weight": "W_router"
+        for at in ("mlp", "block_sparse_moe", "feed_forward", "mixer", "router")
+    },
+    "e_score_correction_bias": "b_choice",
+    "expert_bias": "b_choice",
+    "experts.gate_up_proj": "W_13",
+    "experts.down_proj": "W_2",
+    **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
+    **{
+        f"{own}.{name}_proj.weight": f"W_s{number}"
+        for own in ("shared_expert", "shared_experts", "shared_mlp")
+        for name, number in (("gate", 1), ("up", 3), ("down", 2))
+    },
+}
+ENDS = fields_by_end(_WEIGHTS, LINEAR) | fields_by_end(_NORMS, OF_NORMS) | _BARE | _EXPERTS
 """The field for the end of a name; W_QKV are three in one array."""
 STORED_IN_OUT = ("c_attn", "c_proj", "c_fc")
 """Weights that GPT-2 stores in a Conv1D, (in, out)."""
