@@ -104,16 +104,6 @@ _POST = Family(
     "", (), settings={"block": "encoder", "norm": "post", "normalization": "layer", **_said()}
 )
 _PRE = _like(_POST, "", "", norm="pre")
-_DECODER = Family(
-    "",
-    (),
-    ("layers.{}.", "h.{}.", "blocks.{}."),
-    tokens="wte.weight word_embeddings.weight embed_in.weight tokens_embed.weight "
-    "embeddings.weight embedding.weight embed_tokens.weight",
-    ends=_LAST,
-    settings={**_POST.settings, "block": "decoder", "norm": "pre", "causal": True},
-)
-_SIDES = {"encoder": _PRE, "decoder": _DECODER}
 
 
 def _classes(at: str, reads: str = "last") -> Head:
@@ -152,20 +142,30 @@ def _biased(where: str, **keys: str) -> Said:
 
 
 _BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
-_OF_WORDS = Head({"W_out": "lm_head.weight"}, is_tied=True)
+_OF_WORDS = Head({"W_out": "lm_head.weight embed_out.weight"}, is_tied=True)
 _OF_BIASED_WORDS = Head(_at(out="lm_head"), is_tied=True)
-_LLAMA_HEADS = {
-    "ForCausalLM": _OF_WORDS,
+_HEADS = {
+    **dict.fromkeys(("ForCausalLM", "LMHeadModel", "DoubleHeadsModel"), _OF_WORDS),
     "ForSequenceClassification": _classes("score"),
-    "ForTokenClassification": _classes("score", "all"),
+    "ForTokenClassification": Head(
+        {"W_out": "score.weight classifier.weight", "b_out": "score.bias classifier.bias"},
+        CLASSES,
+        "all",
+    ),
 }
+_DECODER = Family(
+    "",
+    (),
+    ("layers.{}.", "h.{}.", "blocks.{}."),
+    tokens="wte.weight word_embeddings.weight embed_in.weight tokens_embed.weight "
+    "embeddings.weight embedding.weight embed_tokens.weight",
+    ends=_LAST,
+    outputs=_HEADS,
+    settings={**_POST.settings, "block": "decoder", "norm": "pre", "causal": True},
+)
+_SIDES = {"encoder": _PRE, "decoder": _DECODER}
 _CAPPED = {"softcap_out": a_number_or_none("final_logit_softcapping")}
-_CAPPED_HEADS = {**_LLAMA_HEADS, "ForCausalLM": replace(_OF_WORDS, settings=_CAPPED)}
-_GPT_HEADS = {
-    "ForCausalLM": _OF_WORDS,
-    "ForSequenceClassification": _classes("score"),
-    **_OF_TOKENS,
-}
+_CAPPED_HEADS = {**_HEADS, "ForCausalLM": replace(_OF_WORDS, settings=_CAPPED)}
 _LLAMA = _like(
     _DECODER,
     "Llama",
@@ -177,7 +177,6 @@ _LLAMA = _like(
     normalization="rms",
     rope_pairing="halves",
     ends=_LAST_GAIN,
-    outputs=_LLAMA_HEADS,
     biases=_BIASED,
     is_gated=True,
     remarks=remarks_on_share,
@@ -357,7 +356,7 @@ def _like_t5(title: str, kind: str, shrinks: Any = 1, **of_both: Any) -> Family:
 _BERT = _like(
     _POST,
     "BERT",
-    "bert dpr splinter align_text_model chinese_clip_text_model",
+    "bert dpr align_text_model chinese_clip_text_model",
     layers=("encoder.layer.{}.",),
     tokens="embeddings.word_embeddings.weight",
     begins={
@@ -374,7 +373,7 @@ _BERT = _like(
             "{}pooler.dense", "cls.seq_relationship", labels=("is next", "is not next")
         ),
         **_OF_TOKENS,
-        **dict.fromkeys(("BertModel", "AlignTextModel", "ChineseCLIPTextModel"), _OF_POOLER),
+        "Model": _OF_POOLER,
     },
     asks={
         "position_embedding_type": ("absolute", None),
@@ -1016,7 +1015,7 @@ _PHI = _like_llama(
     parallel="shared",
     rope_dims=a_share(0.5),
     qk_norm=if_so("qk_layernorm", "layer"),
-    outputs={**_LLAMA_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
+    outputs={**_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
     own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
     is_gated=False,
 )
@@ -1433,12 +1432,6 @@ _GPT2 = _like(
     scale=_gpt2_scale,
     begins={"P": "wpe.weight"},
     places="P",
-    outputs={
-        "LMHeadModel": _OF_WORDS,
-        "DoubleHeadsModel": _OF_WORDS,
-        "ForSequenceClassification": _classes("score"),
-        **_OF_TOKENS,
-    },
     asks={"add_cross_attention": (False,)},
 )
 _GEMMA = _like_llama(
@@ -1571,22 +1564,7 @@ _ROBERTA = _like(
     "roberta xlm-roberta camembert data2vec-text clap_text_model bridgetower_text_model",
     offset=None,
     pads="pad_token_id",
-    outputs=_of_encoder(
-        _OF_LM_HEAD,
-        _of_first_dense("tanh"),
-        **dict.fromkeys(
-            (
-                "ClapTextModel",
-                "BridgeTowerTextModel",
-                "RobertaModel",
-                "CamembertModel",
-                "Data2VecTextModel",
-                "RobertaXLModel",
-                "PreLayerNormModel",
-            ),
-            _OF_POOLER,
-        ),
-    ),
+    outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
 )
 _ESM = _like(
     _ROBERTA,
@@ -1603,7 +1581,6 @@ _ESM = _like(
     factor=_without_masks,
     own=_normed({"1": "attention.LayerNorm", "2": "LayerNorm"}),
     ends=_at(_NORM, out="encoder.emb_layer_norm_after"),
-    outputs={**_ROBERTA.outputs, "EsmModel": _OF_POOLER},
     asks={**_BERT.asks, "position_embedding_type": ("rotary",)},
     usual={"emb_layer_norm_before": False},
 )
@@ -1818,7 +1795,6 @@ FAMILIES = (
         factor=if_so("scale_embedding", root_of_width("d_model"), default=True),
         begins={"P": "embed_positions.weights"},
         sinusoids=FAIRSEQ,
-        outputs={"ForCausalLM": _OF_WORDS},
         asks={"add_cross_attention": (False,)},
     ),
     _like(
@@ -1826,7 +1802,6 @@ FAMILIES = (
         "GPT-BigCode",
         "gpt_bigcode",
         scale=None,
-        outputs=_GPT_HEADS,
         asks={"scale_attn_weights": (True,)},
         key_heads=_ONE_KEY_HEAD,
         fused=if_so("multi_query", (1, "QKV"), _all_three_of("n_head"), default=True),
@@ -1839,16 +1814,15 @@ FAMILIES = (
         biases="O12",
         scale="none",
         window=a_window_of_local_layers,
-        outputs=_GPT_HEADS,
         asks={},
         weights_layout=OUT_IN,
     ),
     _BERT,
+    _like(_BERT, "Splinter", "splinter", outputs=_OF_TOKENS),
     _like(
         _BERT,
         "ERNIE",
         "ernie",
-        outputs={**_BERT.outputs, "ErnieModel": _OF_POOLER},
         asks={**_BERT.asks, "use_task_id": (False,)},
     ),
     _like(
@@ -1919,7 +1893,7 @@ FAMILIES = (
         "longformer",
         reach=lambda config, layer: config.count_of_layer("attention_window", layer) // 2,
         ignored=(*_linear({"": "query_global key_global value_global"}),),
-        outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS, "LongformerModel": _OF_POOLER},
+        outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS, "Model": _OF_POOLER},
         remarks=_says_what_is_local,
     ),
     _like(
@@ -1930,7 +1904,7 @@ FAMILIES = (
         outputs={
             **_BERT.outputs,
             "ForSequenceClassification": _of_first_dense(_HIDDEN_ACT),
-            "BigBirdModel": _pooled("{}pooler", activation="tanh"),
+            "Model": _pooled("{}pooler", activation="tanh"),
         },
         remarks=("attention is not sparse, as for few tokens",),
     ),
@@ -2106,7 +2080,7 @@ FAMILIES = (
         "DeiT",
         "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
-        outputs={**_OF_ONE_IMAGE, "DeiTModel": _OF_POOLER},
+        outputs={**_OF_ONE_IMAGE, "Model": _OF_POOLER},
     ),
     _like(
         _VIT,
@@ -2143,7 +2117,7 @@ FAMILIES = (
         outputs=_of_encoder(
             _masked("predictions.", "dense", "LayerNorm", "decoder", "bias"),
             _hidden_classes("{}pooler"),
-            AlbertModel=_pooled("{}pooler"),
+            Model=_pooled("{}pooler"),
         ),
     ),
     _like(
@@ -2154,7 +2128,7 @@ FAMILIES = (
         outputs=_of_encoder(
             _masked("cls.predictions.", "dense", "LayerNorm", "decoder"),
             _BERT.outputs["ForSequenceClassification"],
-            RemBertModel=_OF_POOLER,
+            Model=_OF_POOLER,
         ),
     ),
     _MODERNBERT,
@@ -2239,7 +2213,7 @@ FAMILIES = (
             **_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
             **_normed({"1": "attention.LayerNorm"}),
         },
-        outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), MPNetModel=_OF_POOLER),
+        outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
         asks={"relative_attention_num_buckets": (32,)},
     ),
     _like_bart(
@@ -2334,7 +2308,6 @@ FAMILIES = (
         activation="gelu-tanh",
         eps=a_number("layer_norm_epsilon"),
         begins=_at(_NORM, E="word_embeddings_layernorm"),
-        outputs=_GPT_HEADS,
         asks={"apply_residual_connection_post_layernorm": (False,)},
         own=DENSE,
         fused=_all_three_of("n_head", "num_attention_heads"),
@@ -2351,7 +2324,6 @@ FAMILIES = (
         equations=equations.clipped("attn_config.clip_qkv"),
         longest=a_count("max_seq_len"),
         ends=_LAST_GAIN,
-        outputs=_GPT_HEADS,
         asks={
             "no_bias": (True,),
             "logit_scale": (None,),
@@ -2370,10 +2342,6 @@ FAMILIES = (
         **_BY_LAYER,
         rope_dims=a_share(0.25),
         parallel=if_so("use_parallel_residual", "own", "none", default=True),
-        outputs={
-            **_GPT_HEADS,
-            "ForCausalLM": Head({"W_out": "embed_out.weight lm_head.weight"}, is_tied=True),
-        },
         own=DENSE,
         is_gated=False,
         fused=_all_three_of("num_attention_heads"),
@@ -2389,7 +2357,6 @@ FAMILIES = (
         activation=an_activation("activation", default="gelu"),
         parallel=_falcon_parallel,
         ends=_LAST,
-        outputs=_GPT_HEADS,
         asks={"alibi": (False,)},
         own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
         is_gated=False,
@@ -2402,7 +2369,7 @@ FAMILIES = (
         "Persimmon",
         "persimmon",
         parallel=None,
-        outputs=_LLAMA_HEADS,
+        outputs=_HEADS,
         fused=_all_three_of("num_attention_heads"),
     ),
     _like_cohere("Cohere", "cohere", qk_norm=if_so("use_qk_norm", "layer")),
@@ -2645,7 +2612,6 @@ FAMILIES = (
         positions=where(_has_rope, "rope", "none"),
         qk_norm=where(_has_rope, if_so("use_qk_norm", "rms", default=True)),
         equations=equations.tuned_or_chunked(_has_rope),
-        outputs={"ForCausalLM": _OF_WORDS},
         own={
             "feed_forward.router.weight": "W_router",
         },
@@ -2716,7 +2682,9 @@ def _within(text: Family) -> Family:
 
     outputs = dict(text.outputs)
     if (head := outputs.get("ForCausalLM")) is not None:
-        tensors = {name: f"{at} language_model.{at}" for name, at in head.tensors.items()}
+        tensors = {
+            name: f"{at} language_model.{at.split()[0]}" for name, at in head.tensors.items()
+        }
         outputs["ForConditionalGeneration"] = replace(head, tensors=tensors)
     inside, tower = "text_config", "language_model."
     return replace(text, remarks=remarks, outputs=outputs, inside=inside, tower=tower)
