@@ -530,10 +530,6 @@ _MODERNBERT = _like(
     optional=dict.fromkeys(("beta_E", "beta_out"), "norm_bias"),
     usual={"norm_bias": False, "classifier_bias": False},
     ends=_at(_NORM, out="final_norm"),
-    own={
-        **_normed({"1": "attn_norm", "2": "mlp_norm"}),
-        **_linear({"O": "attn.Wo", "13": "mlp.Wi", "2": "mlp.Wo"}),
-    },
     outputs={
         "ForMaskedLM": _MODERN_HEAD,
         "ForSequenceClassification": _with_hidden(_POOLING, reads="first"),
@@ -605,7 +601,6 @@ _DINO = _like(
     own={
         "layer_scale1.lambda1": "lambda_1",
         "layer_scale2.lambda1": "lambda_2",
-        **_linear({"13": "mlp.weights_in", "2": "mlp.weights_out"}),
     },
     ends=_at(_NORM, out="layernorm"),
     usual={"use_mask_token": True},
@@ -677,7 +672,6 @@ _CLIP_TEXT = _like(
     tokens="embeddings.token_embedding.weight",
     begins={"P": "embeddings.position_embedding.weight"},
     places="P",
-    own=_normed({"1": "layer_norm1", "2": "layer_norm2"}),
     ends=_at(_NORM, out="final_layer_norm"),
     outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_TEXT),
     inside="text_config",
@@ -711,14 +705,7 @@ _CLIP_VISION = _like(
     tower="vision_model.",
     usual={**_USUAL_OF_CLIP, "patch_size": 32},
 )
-DENSE = _linear(
-    {
-        "QKV": "query_key_value",
-        "O": "attention.dense self_attention.dense self_attn.dense",
-        "1": "dense_h_to_4h fc_in",
-        "2": "dense_4h_to_h fc_out",
-    }
-)
+DENSE = _linear({"QKV": "query_key_value"})
 """The names of GPT-NeoX, GPT-J and those after them, whose parts are parallel."""
 _GPT_J = _like(
     _DECODER,
@@ -1066,8 +1053,6 @@ _LFM2 = _like_llama(
     qk_norm="rms",
     **_mixed(_LFM2_ATTENDS, mixers.CONVOLUTION),
     own={
-        **_normed({"1": "operator_norm", "2": "ffn_norm", "Q": "q_layernorm", "K": "k_layernorm"}),
-        **_linear({"1": "feed_forward.w1", "2": "feed_forward.w2", "3": "feed_forward.w3"}),
         **_OF_MIXERS,
     },
 )
@@ -1165,7 +1150,7 @@ _BAMBA = _like_llama(
     "bamba",
     **_of_spaces(_BAMBA_ATTENDS, _BIASED),
     rope_dims=a_share(0.5),
-    own={**_normed({"2": "pre_ff_layernorm"}), **_OF_SPACES},
+    own=_OF_SPACES,
 )
 
 
@@ -1193,7 +1178,6 @@ _JAMBA = _like_llama(
     positions=None,
     routes=_is_routed_in_jamba,
     own={
-        **_normed({"2": "pre_ff_layernorm"}),
         "feed_forward.router.weight": "W_router",
         **_OF_SELECTIVE,
     },
@@ -1280,8 +1264,6 @@ _OLMO_HYBRID = _like(
     positions=if_given("rope_parameters.rope_theta", "rope", "none"),
     rearranged=_olmo_hybrid,
     own={
-        "attention_layer_norm.weight": "gamma_1",
-        "feedforward_layer_norm.weight": "gamma_2",
         **{f"linear_attn.{name}": field for name, field in _DELTA_IN.items()},
         **_linear({"Z": "linear_attn.g_proj", "beta": "linear_attn.b_proj"}),
         "linear_attn.a_proj.weight": "W_dt",
@@ -1321,7 +1303,6 @@ _FALCON_H1 = _like_llama(
     rearranged=_multiplied,
     remarks=("weights contain the multipliers of the config",),
     own={
-        **_normed({"2": "pre_ff_layernorm"}),
         **_linear({"mO": "mamba.out_proj"}),
         **_OF_SPACES,
     },
@@ -1367,7 +1348,6 @@ _WAV2VEC = _like(
     begins=_at(_NORM, E="encoder.layer_norm"),
     own={
         **_normed({"1": "layer_norm"}),
-        **_linear({"1": "feed_forward.intermediate_dense", "2": "feed_forward.output_dense"}),
     },
     convolutions=(("encoder.pos_conv_embed.conv", 1),),
     widens="feature_projection.",
@@ -1409,7 +1389,6 @@ _DEBERTA_V3 = _like(
     optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
     usual={"type_vocab_size": 0},
     own={
-        **_linear({"Q": "query_proj", "K": "key_proj", "V": "value_proj"}),
         **_linear({"posK": "pos_key_proj", "posQ": "pos_query_proj"}),
     },
     shared={
@@ -1694,7 +1673,6 @@ FAMILIES = (
         qk_norm="rms",
         equations=equations.by_xielu,
         own={
-            **_normed({"1": "attention_layernorm", "2": "feedforward_layernorm"}),
             **{f"act_fn.{each}": f"xielu_{each}" for each in ("alpha_p", "alpha_n", "beta", "eps")},
         },
         is_gated=False,
@@ -1870,10 +1848,6 @@ FAMILIES = (
         eps=Fraction(1, 10**12),
         activation=an_activation("activation"),
         begins=_WITHOUT_TYPES,
-        own={
-            **_normed({"1": "sa_layer_norm", "2": "output_layer_norm"}),
-            **_linear({"1": "lin1", "2": "lin2"}),
-        },
         outputs=_of_encoder(
             _masked(
                 "vocab_",
@@ -1934,8 +1908,6 @@ FAMILIES = (
             "rel_attn.r": "W_rel",
             "rel_attn.r_w_bias": "bias_near",
             "rel_attn.r_r_bias": "bias_far",
-            **_normed({"1": "rel_attn.layer_norm", "2": "ff.layer_norm"}),
-            **_linear({"1": "ff.layer_1", "2": "ff.layer_2"}),
         },
         ignored=("rel_attn.r_s_bias", "rel_attn.seg_embed"),
         biases="12",
@@ -2018,7 +1990,6 @@ FAMILIES = (
             "class_token": "embeddings.class_embedding",
             "P": "embeddings.position_embedding",
         },
-        own={**_CLIP_VISION.own, **_linear({"O": "self_attn.projection"})},
         usual={**_CLIP_VISION.usual, "image_size": 384, "patch_size": 16, "hidden_act": "gelu"},
     ),
     _like(
@@ -2107,12 +2078,7 @@ FAMILIES = (
         layers=("encoder.albert_layer_groups.{}.albert_layers.{}.",),
         count=lambda config, layer: config.count("num_hidden_layers") * _in_group(config, layer),
         stored=_albert_layer,
-        own={
-            **_linear({"O": "attention.dense"}),
-            **_normed({"1": "attention.LayerNorm"}),
-            **_linear({"1": "ffn", "2": "ffn_output"}),
-            **_normed({"2": "full_layer_layer_norm"}),
-        },
+        own=_linear({"1": "ffn"}),
         widens="encoder.embedding_hidden_mapping_in",
         outputs=_of_encoder(
             _masked("predictions.", "dense", "LayerNorm", "decoder", "bias"),
@@ -2211,7 +2177,6 @@ FAMILIES = (
         shared={"rel_bias": "encoder.relative_attention_bias.weight"},
         own={
             **_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
-            **_normed({"1": "attention.LayerNorm"}),
         },
         outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
         asks={"relative_attention_num_buckets": (32,)},
@@ -2287,7 +2252,6 @@ FAMILIES = (
             "layer_norm_epsilon", a_number("layer_norm_epsilon"), a_number("rms_norm_eps")
         ),
         activation=an_activation("activation_function", "hidden_act"),
-        own=_linear({"1": "c_fc_0", "3": "c_fc_1"}),
         weights_layout=OUT_IN,
     ),
     _like_llama(
@@ -2333,7 +2297,7 @@ FAMILIES = (
             "attn_config.qk_ln": (False,),
             "attn_config.prefix_lm": (False,),
         },
-        own=_normed({"1": "norm_1", "2": "norm_2"}) | _linear({"1": "ffn.up_proj"}),
+        own=_linear({"1": "ffn.up_proj"}),
     ),
     _like_llama(
         "GPT-NeoX",
@@ -2473,7 +2437,6 @@ FAMILIES = (
         router_norm=if_given("ffn_config.moe_normalize_expert_weights", True, False),
         key_heads=a_count("attn_config.kv_n_heads"),
         own={
-            **_normed({"1": "norm_1", "2": "norm_2"}),
             "router.layer.weight": "W_router",
             "experts.mlp.w1": "W_1",
             "experts.mlp.v1": "W_3",
