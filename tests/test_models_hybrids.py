@@ -211,6 +211,14 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         "KimiLinear",
         KIMI | {"q_lora_rank": 6, "norm_topk_prob": False, "attention_bias": True},
     ),
+    "MiniMax": (
+        "MiniMax",
+        GROUPED
+        | THREE
+        | {"num_local_experts": 4, "head_dim": 8, "block_size": 3, "full_attn_alpha_factor": 1.5}
+        | {"linear_attn_alpha_factor": 2.5, "linear_attn_beta_factor": 0.5}
+        | {"mlp_alpha_factor": 0.7, "mlp_beta_factor": 1.3},
+    ),
     "Jamba": ("Jamba", JAMBA),
     "Jamba without experts": (
         "Jamba",

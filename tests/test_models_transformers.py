@@ -817,6 +817,11 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "Pegasus": ("PegasusConfig", "PegasusForConditionalGeneration", BART),
     "Blenderbot": ("BlenderbotConfig", "BlenderbotForConditionalGeneration", BART),
+    "Blenderbot small": (
+        "BlenderbotSmallConfig",
+        "BlenderbotSmallForConditionalGeneration",
+        BART,
+    ),
     "MVP": ("MvpConfig", "MvpForConditionalGeneration", BART),
     "PLBart": ("PLBartConfig", "PLBartForConditionalGeneration", BART),
     "Pegasus with unshared tables": (
@@ -1444,6 +1449,12 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
         "DebertaForTokenClassification",
         DEBERTA
         | {"relative_attention": False, "pos_att_type": None, "position_biased_input": True},
+    ),
+    "Doge": ("DogeConfig", "DogeForCausalLM", GROUPED | {"head_dim": 8}),
+    "Doge, biased, with one key head": (
+        "DogeConfig",
+        "DogeForCausalLM",
+        SMALL | {"num_key_value_heads": 1, "attention_bias": True, "tie_word_embeddings": True},
     ),
     "DBRX": ("DbrxConfig", "DbrxForCausalLM", DBRX),
     "DBRX, clipped, with one key head": (

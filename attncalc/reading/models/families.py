@@ -1132,6 +1132,7 @@ _QWEN_3_NEXT = _like_llama(
         "shared_expert_gate.weight": "W_sgate",
     },
 )
+_ATTENDS_FIRST = _attends(lambda config, layer: layer % 2 == 0)
 _BAMBA_ATTENDS = _attends(_is_listed("attn_layer_indices"))
 _OF_SPACES = {**_OF_MIXERS, "D": "skip", "mamba.norm.weight": "gain_space"}
 """The names of a state space of Mamba-2."""
@@ -1697,6 +1698,20 @@ FAMILIES = (
         own={f"lambda_{kind}{of}": f"lambda_{kind}{of}" for kind in "qk" for of in "12"},
     ),
     _like_llama(
+        "Doge",
+        "doge",
+        qk_norm="rms",
+        longest=a_count("keep_window_size", default=2048),
+        equations=equations.with_dynamic_mask,
+        own={
+            "self_attn.A": "strength",
+            **_linear({"mask": "self_attn.dt_proj"}),
+            "input_residual": "scale_1",
+            "post_attention_residual": "scale_2",
+        },
+        asks={"is_moe": (False,)},
+    ),
+    _like_llama(
         "BitNet",
         "bitnet",
         equations=equations.normed_within,
@@ -2194,6 +2209,13 @@ FAMILIES = (
     _like_bart("Pegasus", "pegasus", _of_sinusoids),
     _like_bart("Blenderbot", "blenderbot", _of_sinusoids),
     _like_bart(
+        "Blenderbot small",
+        "blenderbot-small",
+        lambda side: _of_words(side) | {"offset": 0},
+        norm="post",
+        of_decoder={"equations": equations.normed_before_places},
+    ),
+    _like_bart(
         "M2M-100 and NLLB",
         "m2m_100",
         lambda side: _of_sinusoids(side) | {"offset": None, "pads": "pad_token_id"},
@@ -2605,6 +2627,19 @@ FAMILIES = (
         own={**_OF_SPACES, **_OF_NORMS},
     ),
     _FALCON_H1,
+    _like_llama(
+        "MiniMax",
+        "minimax",
+        biases="",
+        **_ROUTED,
+        **_mixed(_ATTENDS_FIRST, mixers.LIGHTNING, mixers.weighed("full_attn")),
+        window=a_window_of_all,
+        own={
+            **_linear({"in": "qkv_proj", "Z": "output_gate"}),
+            "self_attn.norm.weight": "gain_H",
+        },
+        ignored=("slope_rate", "query_decay", "key_decay", "diagonal_decay"),
+    ),
     _OLMO_HYBRID,
     _KIMI,
     _NEMOTRON_H,

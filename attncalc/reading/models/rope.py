@@ -15,7 +15,7 @@ _BASES = {
     5e5: "qwen3_vl_text qwen3_vl_moe_text bitnet ernie4_5 paddleocr_vl_text exaone cohere olmo3 "
     "flex_olmo ernie4_5_moe llama4_text",
     1e6: "emu3_text_model qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text "
-    "solar_open mixtral phimoe qwen3_omni_moe_text lfm2 lfm2_moe",
+    "solar_open mixtral minimax phimoe qwen3_omni_moe_text lfm2 lfm2_moe",
     1e5: "helium",
     2e6: "smollm3",
     5e6: "minimax_m2",
