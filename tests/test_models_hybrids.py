@@ -10,6 +10,7 @@ from tensor_files import save_tensors
 from test_models_transformers import GROUPED, IDS, SMALL, in_float64, spread_out, torch
 
 from attncalc import InputError, Problem, count, generate, layers, open_model, solve
+from attncalc.api.models import _ended
 from attncalc.reading.models.folder import find_weights
 from attncalc.reading.models.opening import Model
 
@@ -276,7 +277,7 @@ def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path
     for number in range(opened.count):
         fields = opened.layer(number)
         if number == opened.count - 1:
-            fields |= opened.end(fields["weights_layout"])
+            fields = _ended(fields, opened.end(fields["weights_layout"]))
         solution = solve(Problem(**(fields | tokens)))
         names = [step.name for step in solution.plan]
         last = max({"R_1", "R_2"} & {*names}) if number == opened.count - 1 else "Y"

@@ -1410,6 +1410,7 @@ _GPT2 = _like(
     "gpt2",
     **_said("layer_norm_epsilon", "activation_function"),
     scale=_gpt2_scale,
+    tokens="wte.weight",
     begins={"P": "wpe.weight"},
     places="P",
     asks={"add_cross_attention": (False,)},
