@@ -329,7 +329,7 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     ),
     "another family's names": (
         config(model_type="llama"),
-        "model: its config is that of Llama, and no tensor is called layers.0.…",
+        'model/config.json: it has no "rms_norm_eps", which its model needs',
     ),
     "a shard outside": (
         outside,

@@ -20,7 +20,7 @@ _REASONS = {
     "it has no attention": "rwkv xlstm fnet",
     "some of its layers have no attention, but a recurrent state": "recurrent_gemma bailing_hybrid "
     "lara_mini",
-    "its residual connections start from normalized tokens, times a factor": "minimax",
+    "its patches are normalized before their positions are added": "aimv2 aimv2_vision_model",
     "its attention also reads the embeddings of tokens, with weights that layers share": "zamba "
     "zamba2",
     "it chooses the keys of each query by another attention": "deepseek_v4 axk2",
