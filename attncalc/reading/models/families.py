@@ -1703,6 +1703,7 @@ FAMILIES = (
         "doge",
         qk_norm="rms",
         longest=a_count("keep_window_size", default=2048),
+        window=a_window_of_all,
         equations=equations.with_dynamic_mask,
         own={
             "self_attn.A": "strength",

@@ -421,7 +421,7 @@ def weighed(kind: str) -> Said:
 
     def says(config: Config, layer: int) -> list[str]:
         (x, o), (n, f) = (
-            (float(config.number(f"{part}_{each}_factor", 1.0)) for each in ("alpha", "beta"))
+            [float(config.number(f"{part}_{each}_factor", 1.0)) for each in ("alpha", "beta")]
             for part in (kind, "mlp")
         )
         return [

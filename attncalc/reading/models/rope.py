@@ -16,7 +16,10 @@ _BASES = {
     "flex_olmo ernie4_5_moe llama4_text",
     1e6: "emu3_text_model qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text "
     "solar_open mixtral minimax phimoe qwen3_omni_moe_text lfm2 lfm2_moe",
+    1e3: "nomic_bert",
+    2e4: "jina_embeddings_v3",
     1e5: "helium",
+    1.6e5: "gte",
     2e6: "smollm3",
     5e6: "minimax_m2",
     8e6: "sarvam_moe",
