@@ -402,6 +402,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Qwen3MoeForCausalLM",
         EXPERTS | {"head_dim": 8, "norm_topk_prob": True, "mlp_only_layers": [1]},
     ),
+    "Qwen3-VL without the windows of its config": (
+        "Qwen3VLTextConfig",
+        "Qwen3VLTextModel",
+        GROUPED | IN_TURN | {"head_dim": 8},
+    ),
     "Qwen3-VL-MoE without the windows of its config": (
         "Qwen3VLMoeTextConfig",
         "Qwen3VLMoeTextModel",

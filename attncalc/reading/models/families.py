@@ -1619,7 +1619,8 @@ FAMILIES = (
         biases="QKV",
         window=a_window,
     ),
-    _like_llama("Qwen3", "qwen3 qwen3_vl_text", qk_norm="rms", window=a_window),
+    _like_llama("Qwen3", "qwen3", qk_norm="rms", window=a_window),
+    _like_llama("Qwen3-VL", "qwen3_vl_text", qk_norm="rms"),
     _GEMMA_2,
     _GEMMA_4,
     _like(
@@ -1789,6 +1790,7 @@ FAMILIES = (
         activation=an_activation("activation_function"),
         factor=if_so("scale_embedding", root_of_width("d_model"), default=True),
         begins={"P": "embed_positions.weights"},
+        outputs=_HEADS,
         sinusoids=FAIRSEQ,
         asks={"add_cross_attention": (False,)},
     ),
