@@ -370,7 +370,8 @@ class _Counting:
             self._project(name, ins, outs)
         for name, count in sizes.vectors:
             self._add("parameters", name, count)
-        for width, taps in filter(None, (sizes.convolved,)):
+        width, taps = sizes.convolved
+        if width:
             self._add("parameters", "W_conv", width, taps)
             self._step("U_conv", (self.n, width, taps), (self.n, width))
             self._add("cached", "U", taps - 1, width)

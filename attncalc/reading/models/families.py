@@ -157,8 +157,8 @@ _DECODER = Family(
     "",
     (),
     ("layers.{}.", "h.{}.", "blocks.{}."),
-    tokens="wte.weight word_embeddings.weight embed_in.weight tokens_embed.weight "
-    "embeddings.weight embedding.weight embed_tokens.weight",
+    tokens="wte.weight word_embeddings.weight embed_in.weight embeddings.weight embedding.weight "
+    "embed_tokens.weight",
     ends=_LAST,
     outputs=_HEADS,
     settings={**_POST.settings, "block": "decoder", "norm": "pre", "causal": True},
@@ -1523,21 +1523,17 @@ _OPT = _like(
     asks={"layer_norm_elementwise_affine": (True,), "_remove_final_layer_norm": (False,)},
 )
 _BIOGPT = _like(
-    _OPT,
+    _DECODER,
     "BioGPT",
     "biogpt",
     biases="QKVO12",
-    layers=("layers.{}.",),
-    activation=_HIDDEN_ACT,
+    eps=_TORCH_EPS,
     factor=if_so("scale_embedding", root_of_width("hidden_size"), 1.0, default=True),
-    norm="pre",
-    optional={},
-    widens="",
-    tokens="embed_tokens.weight",
     begins={"P": "embed_positions.weight"},
+    places="P",
+    offset=2,
     ends=_at(_NORM, out="layer_norm"),
     outputs={"ForCausalLM": Head({"W_out": "output_projection.weight"}, is_tied=True)},
-    asks={},
 )
 _ROBERTA = _like(
     _BERT,
@@ -1599,6 +1595,7 @@ FAMILIES = (
         norm="post",
         scale=None,
         activation=one_of({**ACTIVATIONS, "gelu": "gelu-tanh"}, "afn"),
+        tokens="tokens_embed.weight",
         begins={"P": "positions_embed.weight"},
         ends={},
         asks={},
@@ -2469,7 +2466,6 @@ FAMILIES = (
             "experts.mlp.w2": "W_2",
         },
         asks={"ffn_config.moe_normalize_expert_weights": (1, None)},
-        remarks=(),
     ),
     _like_llama(
         "PhiMoE",
@@ -2606,7 +2602,6 @@ FAMILIES = (
         },
         own_gains="none",
         usual={"n_shared_experts": 1},
-        remarks=(),
     ),
     _LFM2,
     _LFM3,

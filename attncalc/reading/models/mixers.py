@@ -25,7 +25,7 @@ class Sizes(NamedTuple):
 
     projections: tuple[tuple[str, int, int], ...]
     vectors: tuple[tuple[str, int], ...]
-    convolved: tuple[int, int] = ()
+    convolved: tuple[int, int] = (0, 0)
     state: tuple[int, ...] = ()
     passes: int = 2
 
