@@ -944,8 +944,6 @@ _GRANITE_MOE = _like(
     biases=_biased("", attention_bias="QKVO"),
     **_ROUTED,
     own={
-        "router.layer.weight": "W_router",
-        "router.weight": "W_router",
         "block_sparse_moe.input_linear.weight": "W_13",
         "block_sparse_moe.output_linear.weight": "W_2",
         "shared_mlp.input_linear.weight": "W_s13",
@@ -1179,7 +1177,6 @@ _JAMBA = _like_llama(
     positions=None,
     routes=_is_routed_in_jamba,
     own={
-        "feed_forward.router.weight": "W_router",
         **_OF_SELECTIVE,
     },
 )  # fmt: skip
@@ -2460,7 +2457,6 @@ FAMILIES = (
         router_norm=if_given("ffn_config.moe_normalize_expert_weights", True, False),
         key_heads=a_count("attn_config.kv_n_heads"),
         own={
-            "router.layer.weight": "W_router",
             "experts.mlp.w1": "W_1",
             "experts.mlp.v1": "W_3",
             "experts.mlp.w2": "W_2",
@@ -2502,7 +2498,6 @@ FAMILIES = (
         asks={"hidden_act": ("silu",)},  # that of shared experts alone
         top_k=a_count("moe_topk"),
         own={
-            "mlp.router.weight": "W_router",
             "experts.fc1.weight": "W_13",
             "experts.fc2.weight": "W_2",
         },
@@ -2551,7 +2546,6 @@ FAMILIES = (
         "HunYuan MoE",
         "hunyuan_v1_moe",
         top_k=a_count("moe_topk"),
-        own={**_HUNYUAN.own, "gate.wg.weight": "W_router"},
         usual={"n_shared_experts": 1},
     ),
     _like_llama(
@@ -2597,9 +2591,6 @@ FAMILIES = (
         positions=where(_has_rope, "rope", "none"),
         qk_norm=where(_has_rope, if_so("use_qk_norm", "rms", default=True)),
         equations=equations.tuned_or_chunked(_has_rope),
-        own={
-            "feed_forward.router.weight": "W_router",
-        },
         own_gains="none",
         usual={"n_shared_experts": 1},
     ),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from attncalc.reading.models.family import Said, a_count
 from attncalc.reading.models.folder import Config
+from attncalc.reading.models.rope import head_width
 
 
 class Sizes(NamedTuple):
@@ -437,7 +438,7 @@ def lightning(config: Config, layer: int) -> list[str]:
 
     MiniMax, *MiniMax-01* (2025). Each head decays by a rate of its own, less in later layers.
     """
-    heads, width = _of_lightning(config)
+    heads, width = config.count("num_attention_heads"), head_width(config)
     rate = 1 - layer / (config.count("num_hidden_layers") - 1 + 1e-5) + 1e-5
     made = f"[h in {heads},{{0}},c in {width}] = U[{{0}},h * {3 * width} + {{1}}c]"
     dot = f"sum(Q[h,i,c] * K[h,j,c] for c in {width})"
@@ -459,15 +460,10 @@ def lightning(config: Config, layer: int) -> list[str]:
     ]
 
 
-def _of_lightning(config: Config) -> tuple[int, int]:
-    heads = config.count("num_attention_heads")
-    return heads, config.count_or_none("head_dim") or config.count("hidden_size") // heads
-
-
 def _sizes_of_lightning(config: Config, layer: int) -> Sizes:
     """Return what the lightning attention of MiniMax counts."""
-    (heads, width), d = _of_lightning(config), config.count("hidden_size")
-    wide = heads * width
+    d, heads = config.count("hidden_size"), config.count("num_attention_heads")
+    wide = heads * (width := head_width(config))
     ways = ("in", d, 3 * wide), ("Z", d, wide), ("O", wide, d)
     return Sizes(ways, (("gain_H", wide),), state=(heads, width, width))
 

@@ -69,6 +69,7 @@ _EXPERTS = {
         f"{at}.gate.weight": "W_router"
         for at in ("mlp", "block_sparse_moe", "feed_forward", "mixer", "router")
     },
+    **dict.fromkeys(("router.weight", "router.layer.weight", "gate.wg.weight"), "W_router"),
     "e_score_correction_bias": "b_choice",
     "expert_bias": "b_choice",
     "experts.gate_up_proj": "W_13",

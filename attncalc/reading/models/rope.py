@@ -43,6 +43,12 @@ PARTS_OF_ROPE = ("rope_parameters.partial_rotary_factor", "partial_rotary_factor
 _SHARES = (*PARTS_OF_ROPE, "rotary_pct", "rope_pct")
 
 
+def head_width(config: Config) -> int:
+    """Return the width of a head, by its key or else by the number of heads."""
+    own = config.count_or_none("head_dim")
+    return own or int(config.count("hidden_size") // config.count("num_attention_heads"))
+
+
 def a_share(default: float = 1) -> Said:
     """Return a reader of the number of columns of a head that rope rotates; None for all."""
 
@@ -51,10 +57,7 @@ def a_share(default: float = 1) -> Said:
         key = next((key for key in keys if config.get(key, None) is not None), _SHARES[0])
         if (share := config.number(key, default)) == 1:
             return None
-        width = config.count_or_none("head_dim") or (
-            config.count("hidden_size") // config.count("num_attention_heads")
-        )
-        found = int(width * share)
+        found = int((width := head_width(config)) * share)
         return None if found == width else found
 
     return says
@@ -137,9 +140,7 @@ def _type(said: Mapping[str, Any]) -> str:
 
 def turned_back(config: Config, layer: int) -> list[float]:
     """Return the frequencies of NanoChat, which turns columns the other way."""
-    width = config.count_or_none("head_dim") or (
-        config.count("hidden_size") // config.count("num_attention_heads")
-    )
+    width = head_width(config)
     return [-(float(a_base(config, layer)) ** (-at / width)) for at in range(0, width, 2)]
 
 
