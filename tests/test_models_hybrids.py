@@ -273,7 +273,9 @@ def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path
     out, seen = run(made(name, tmp_path))
     opened = Model(tmp_path)
     tokens = opened.begin(IDS, "--tokens")
-    weights = [each for each in getattr(out, "attentions", None) or () if each is not None]
+    given = [each for each in getattr(out, "attentions", None) or () if each is not None]
+    # MiniMax also gives the states of its other layers
+    weights = [each for each in given if np.allclose(each.sum(-1), 1)]
     for number in range(opened.count):
         fields = opened.layer(number)
         if number == opened.count - 1:
