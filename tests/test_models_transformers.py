@@ -17,8 +17,10 @@ import pytest
 from tensor_files import save_tensors
 
 from attncalc import InputError, Problem, generate, layers, open_model, solve, trace
-from attncalc.reading.models.folder import find_weights
+from attncalc.reading.models.families import FAMILIES
+from attncalc.reading.models.folder import Config, find_weights
 from attncalc.reading.models.opening import Model
+from attncalc.reading.models.rope import a_base
 from attncalc.solving.stack import through
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
@@ -167,6 +169,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         },
     ),
     "Mistral": ("MistralConfig", "MistralForCausalLM", GROUPED | {"sliding_window": 3}),
+    "Mistral, whatever the kinds of its layers": (
+        "MistralConfig",
+        "MistralForCausalLM",
+        GROUPED | IN_TURN | {"use_sliding_window": False},
+    ),
     "Qwen2": ("Qwen2Config", "Qwen2ForCausalLM", GROUPED),
     "Qwen2 with windows": (
         "Qwen2Config",
@@ -394,6 +401,16 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Qwen3MoeConfig",
         "Qwen3MoeForCausalLM",
         EXPERTS | {"head_dim": 8, "norm_topk_prob": True, "mlp_only_layers": [1]},
+    ),
+    "Qwen3-VL without the windows of its config": (
+        "Qwen3VLTextConfig",
+        "Qwen3VLTextModel",
+        GROUPED | IN_TURN | {"head_dim": 8},
+    ),
+    "Qwen3-VL-MoE without the windows of its config": (
+        "Qwen3VLMoeTextConfig",
+        "Qwen3VLMoeTextModel",
+        EXPERTS | {"head_dim": 8, "sliding_window": 3},
     ),
     "Apertus": ("ApertusConfig", "ApertusForCausalLM", GROUPED),
     "NanoChat": ("NanoChatConfig", "NanoChatForCausalLM", GROUPED),
@@ -735,6 +752,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         | {"shared_expert_combination_strategy": "sum", "sliding_window": 3, "head_dim": 8}
         | {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
     ),
+    "Cohere 2 MoE, normalized whatever its config says": (
+        "Cohere2MoeConfig",
+        "Cohere2MoeForCausalLM",
+        EXPERTS | {"shared_expert_combination_strategy": "sum", "norm_topk_prob": False},
+    ),
     "Cohere 2 MoE, by sigmoids": (
         "Cohere2MoeConfig",
         "Cohere2MoeForCausalLM",
@@ -812,6 +834,11 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "Pegasus": ("PegasusConfig", "PegasusForConditionalGeneration", BART),
     "Blenderbot": ("BlenderbotConfig", "BlenderbotForConditionalGeneration", BART),
+    "Blenderbot small": (
+        "BlenderbotSmallConfig",
+        "BlenderbotSmallForConditionalGeneration",
+        BART,
+    ),
     "MVP": ("MvpConfig", "MvpForConditionalGeneration", BART),
     "PLBart": ("PLBartConfig", "PLBartForConditionalGeneration", BART),
     "Pegasus with unshared tables": (
@@ -1046,6 +1073,25 @@ def near(found: Any, expected: Any, most: float = NEAR) -> None:
     """Compare with what the package gives, of a batch of one."""
     assert found.shape == expected[0].shape
     assert np.abs(found - expected[0].numpy()).max() < most
+
+
+@pytest.mark.slow
+def test_a_base_of_rope_that_a_config_omits_is_that_of_its_type() -> None:
+    """A type that also scales rope by default requires one."""
+    known = transformers.models.auto.configuration_auto.CONFIG_MAPPING
+    kinds = [
+        kind
+        for each in FAMILIES
+        if each.settings.get("rope_base") is a_base
+        for kind in each.types
+        if kind in known
+    ]
+    assert len(kinds) > 60
+    for kind in kinds:
+        usual = getattr(known[kind](), "rope_parameters", None) or {}
+        if usual.get("rope_type", "") != "default" or "rope_theta" not in usual:
+            continue
+        assert a_base(Config("", {"model_type": kind}), 0) == usual["rope_theta"], kind
 
 
 def test_shards_are_read_by_their_index(tmp_path: Path) -> None:
@@ -1440,6 +1486,12 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
         DEBERTA
         | {"relative_attention": False, "pos_att_type": None, "position_biased_input": True},
     ),
+    "Doge": ("DogeConfig", "DogeForCausalLM", GROUPED | {"head_dim": 8}),
+    "Doge, biased, with one key head": (
+        "DogeConfig",
+        "DogeForCausalLM",
+        SMALL | {"num_key_value_heads": 1, "attention_bias": True, "tie_word_embeddings": True},
+    ),
     "DBRX": ("DbrxConfig", "DbrxForCausalLM", DBRX),
     "DBRX, clipped, with one key head": (
         "DbrxConfig",
@@ -1459,7 +1511,9 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
     "ESM of masked words, dropping masks": (
         "EsmConfig",
         "EsmForMaskedLM",
-        PROTEINS | {"emb_layer_norm_before": True},
+        PROTEINS
+        | {"emb_layer_norm_before": True}
+        | {"rope_parameters": {"rope_type": "default", "rope_theta": 50.0}},  # is ignored
     ),
     "ESM of tokens, with learned positions": (
         "EsmConfig",
@@ -1618,11 +1672,11 @@ def test_old_local_layers_of_gemma_3_have_their_own_base(tmp_path: Path) -> None
     assert (solve(open_model(tmp_path, tokens=IDS))["Y"] == given).all()
 
 
-@pytest.mark.parametrize("name", ["Mixtral", "SmolLM3", "Cohere", "GLM-4", "Llama"])
-def test_a_config_without_a_base_has_the_usual_one_or_is_refused(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["Apertus", "SmolLM3", "Cohere", "GLM-4", "Helium", "Llama"])
+def test_a_base_that_a_config_omits_is_the_usual_one_or_refused(name: str, tmp_path: Path) -> None:
     made(name, tmp_path)
     make_old(tmp_path, {})
-    if name not in ("GLM-4", "Llama"):
+    if name == "Apertus":  # which also scales rope then
         with pytest.raises(InputError, match='it has no "rope_theta"'):
             open_model(tmp_path, tokens=IDS)
         return

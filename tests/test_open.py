@@ -278,7 +278,7 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     ),
     "a config without heads": (
         config(n_head=None),
-        'model/config.json: it has no "n_head", which its model needs',
+        'model/config.json: it has no "num_attention_heads", which its model needs',
     ),
     "heads that are a text": (
         config(n_head="2"),
@@ -329,7 +329,7 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     ),
     "another family's names": (
         config(model_type="llama"),
-        "model: its config is that of Llama, and no tensor is called layers.0.…",
+        'model/config.json: it has no "rms_norm_eps", which its model needs',
     ),
     "a shard outside": (
         outside,
@@ -655,7 +655,7 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
         '2 heads, "head_dim" is 3, and the queries are 4 wide: that is not 2 × 3',
     ),
     "kinds of layers that are a text": (
-        {"model_type": "mistral", "layer_types": "full_attention"},
+        {"model_type": "ministral", "layer_types": "full_attention"},
         '"layer_types" is "full_attention", where one for each layer is',
     ),
     "a window that is a text": (

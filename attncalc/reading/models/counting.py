@@ -371,9 +371,10 @@ class _Counting:
         for name, count in sizes.vectors:
             self._add("parameters", name, count)
         width, taps = sizes.convolved
-        self._add("parameters", "W_conv", width, taps)
-        self._step("U_conv", (self.n, width, taps), (self.n, width))
-        self._add("cached", "U", taps - 1, width)
+        if width:
+            self._add("parameters", "W_conv", width, taps)
+            self._step("U_conv", (self.n, width, taps), (self.n, width))
+            self._add("cached", "U", taps - 1, width)
         if sizes.state:
             self._step("state", (sizes.passes, self.n, *sizes.state), (self.n, *sizes.state[1:]))
             self._add("cached", "state", *sizes.state)
@@ -656,7 +657,7 @@ class _Counting:
         if not is_tied:
             self._add("parameters", "W_out", d, outs)
         if tensors.get("b_out", "").endswith(".bias"):  # others are buffers
-            both = not is_tied and " " in head.tensors["b_out"]  # that of BERT is kept twice
+            both = not is_tied and head.gives == MASKED and " " in head.tensors["b_out"]  # of BERT
             self._add("parameters", "b_out", *[2] * both, outs)
         self._step("out", (rows, d, outs), (rows, outs))
 

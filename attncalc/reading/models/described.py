@@ -31,7 +31,7 @@ from attncalc.reading.models.family import (
 from attncalc.reading.models.folder import Config, Weights, open_folder, parsed, said
 from attncalc.reading.models.layer import FUSED, OF_EXPERTS
 from attncalc.reading.models.names import IN_OUT, OUT_IN
-from attncalc.reading.models.rope import USUAL_BASE, a_base, a_scaling, a_share
+from attncalc.reading.models.rope import a_base, a_scaling, a_share
 from attncalc.reading.models.unknown import alike, nearest, unread
 from attncalc.reading.names import read_by_equations, tell_unknown, unknown
 
@@ -489,4 +489,4 @@ _ROW: dict[str, Parse] = {
     "decoder": _table(lambda each: each),
 }
 """The keys of a file, and what reads each."""
-_EMPTY = Family("model", (), ("",), 0, _USUAL, usual=USUAL_BASE)
+_EMPTY = Family("model", (), ("",), 0, _USUAL)

@@ -144,6 +144,32 @@ def differential(config: Config, layer: int) -> list[str]:
     ]
 
 
+def with_dynamic_mask(config: Config, layer: int) -> list[str]:
+    """Return the scores of Doge, with a bias of keys by their values, and its scaled residuals.
+
+    Its mask drops keys beyond so many of the largest biases.
+    """
+    heads, keys = config.count("num_attention_heads"), config.count("num_key_value_heads")
+    value, bias = "V[f,j,c]" if keys > 1 else "V[j,c]", " + b_mask[g]" * _is_biased(config)
+    row = f"sum({value} * W_mask[g,f * d_v + c] for c in d_v)"
+    return [
+        f"step[g in {keys},j in m] = sum({row} for f in {keys}){bias}  # steps of the mask",
+        "mask[g,j] = exp(strength[g] * (max(step[g,j], 0) + log(1 + exp(-abs(step[g,j])))))",
+        f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) + mask[h // {heads // keys},j]  # with the mask",
+        "R_1[i,a] = scale_1[a] * X[i,a] + O[i,a]  # sum with scaled inputs",
+        "Y[i,a] = scale_2[a] * R_1[i,a] + F_2[i,a]  # sum with scaled inputs",
+    ]
+
+
+def normed_before_places(config: Config, layer: int) -> list[str] | None:
+    """Return the inputs of the decoder of Blenderbot small: tokens, normalized, and positions."""
+    if layer:
+        return None
+    *moments, normed = _normed("X1", "i", "E", 1e-5)
+    normed = normed.replace("gain_E", "gamma_E").replace("bias_E", "beta_E")
+    return [*moments, f"{normed} + P1[i,a]  # normalized tokens, with positions"]
+
+
 def sparsely_mixed(config: Config, layer: int) -> list[str]:
     """Return the shares of two experts of PhiMoE, each of those that are not much worse.
 

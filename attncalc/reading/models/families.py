@@ -31,6 +31,7 @@ from attncalc.reading.models.family import (
     a_number_or_none,
     a_window,
     a_window_but_in_every,
+    a_window_of_all,
     a_window_of_local_layers,
     an_activation,
     if_given,
@@ -44,7 +45,7 @@ from attncalc.reading.models.folder import MISSING, Config
 from attncalc.reading.models.layer import split_of_groups
 from attncalc.reading.models.names import LINEAR, OF_NORMS, OUT_IN, fields_by_end
 from attncalc.reading.models.rope import (
-    USUAL_BASE,
+    PARTS_OF_ROPE,
     a_base,
     a_scaling,
     a_share,
@@ -69,11 +70,10 @@ def _at(kinds: tuple[str, str] = ("W", "b"), **places: str) -> dict[str, str]:
     return {f"{kind}_{n}": f"{at}.{end}" for n, at in places.items() for kind, end in pairs}
 
 
-def _said(
-    heads: str = "num_attention_heads", eps: str = "layer_norm_eps", activation: str = "hidden_act"
-) -> dict[str, Any]:
+def _said(eps: str = "layer_norm_eps", activation: str = "hidden_act") -> dict[str, Any]:
     """Return the readers of the settings of most layers, by their keys."""
-    return {"heads": a_count(heads), "eps": a_number(eps), "activation": an_activation(activation)}
+    heads = a_count("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads")
+    return {"heads": heads, "eps": a_number(eps), "activation": an_activation(activation)}
 
 
 _FIELDS = {each.name for each in fields(Family)}
@@ -91,16 +91,19 @@ def _like(base: Family, title: str, types: str, **own: Any) -> Family:
     return replace(base, title=title, types=(*types.split(),), settings=settings, **own)
 
 
-_BY_LAYER = {"normalization": "layer", "eps": a_number("layer_norm_eps")}
+_LAST = {
+    "gamma_out": "norm.weight ln_f.weight norm_f.weight embedding_norm.weight "
+    "final_layernorm.weight final_layer_norm.weight",
+    "beta_out": "norm.bias ln_f.bias final_layernorm.bias final_layer_norm.bias",
+}
+"""The usual names of the normalization after the layers of a decoder."""
+_LAST_GAIN = {"gamma_out": _LAST["gamma_out"]}
+_BY_LAYER = {"normalization": "layer", "eps": a_number("layer_norm_eps"), "ends": _LAST}
 _HIDDEN_ACT = an_activation("hidden_act")
 _POST = Family(
     "", (), settings={"block": "encoder", "norm": "post", "normalization": "layer", **_said()}
 )
 _PRE = _like(_POST, "", "", norm="pre")
-_DECODER = Family(
-    "", (), settings={"block": "decoder", "norm": "pre", "causal": True, "normalization": "layer"}
-)
-_SIDES = {"encoder": _PRE, "decoder": _DECODER}
 
 
 def _classes(at: str, reads: str = "last") -> Head:
@@ -139,20 +142,30 @@ def _biased(where: str, **keys: str) -> Said:
 
 
 _BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
-_OF_WORDS = Head({"W_out": "lm_head.weight"}, is_tied=True)
+_OF_WORDS = Head({"W_out": "lm_head.weight embed_out.weight"}, is_tied=True)
 _OF_BIASED_WORDS = Head(_at(out="lm_head"), is_tied=True)
-_LLAMA_HEADS = {
-    "ForCausalLM": _OF_WORDS,
+_HEADS = {
+    **dict.fromkeys(("ForCausalLM", "LMHeadModel", "DoubleHeadsModel"), _OF_WORDS),
     "ForSequenceClassification": _classes("score"),
-    "ForTokenClassification": _classes("score", "all"),
+    "ForTokenClassification": Head(
+        {"W_out": "score.weight classifier.weight", "b_out": "score.bias classifier.bias"},
+        CLASSES,
+        "all",
+    ),
 }
+_DECODER = Family(
+    "",
+    (),
+    ("layers.{}.", "h.{}.", "blocks.{}."),
+    tokens="wte.weight word_embeddings.weight embed_in.weight embeddings.weight embedding.weight "
+    "embed_tokens.weight",
+    ends=_LAST,
+    outputs=_HEADS,
+    settings={**_POST.settings, "block": "decoder", "norm": "pre", "causal": True},
+)
+_SIDES = {"encoder": _PRE, "decoder": _DECODER}
 _CAPPED = {"softcap_out": a_number_or_none("final_logit_softcapping")}
-_CAPPED_HEADS = {**_LLAMA_HEADS, "ForCausalLM": replace(_OF_WORDS, settings=_CAPPED)}
-_GPT_HEADS = {
-    "ForCausalLM": _OF_WORDS,
-    "ForSequenceClassification": _classes("score"),
-    **_OF_TOKENS,
-}
+_CAPPED_HEADS = {**_HEADS, "ForCausalLM": replace(_OF_WORDS, settings=_CAPPED)}
 _LLAMA = _like(
     _DECODER,
     "Llama",
@@ -163,15 +176,12 @@ _LLAMA = _like(
     rope_scaling=a_scaling,
     normalization="rms",
     rope_pairing="halves",
-    tokens="embed_tokens.weight",
-    ends={"gamma_out": "norm.weight"},
-    outputs=_LLAMA_HEADS,
+    ends=_LAST_GAIN,
     biases=_BIASED,
     is_gated=True,
     remarks=remarks_on_share,
-    usual=USUAL_BASE,
 )
-_like_llama = partial(_like, replace(_LLAMA, biases=_biased("", attention_bias="QKVO")))
+_like_llama = partial(_like, _LLAMA)
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
@@ -240,7 +250,8 @@ def _like_bart(
             "layers": (f"{side}.layers.{{}}.",),
             "count": a_count(f"{side}_layers"),
             "norm": norm,
-            **_said(f"{side}_attention_heads", activation="activation_function"),
+            **_said(activation="activation_function"),
+            "heads": a_count(f"{side}_attention_heads"),
             "eps": _TORCH_EPS,
             "ends": _at(_NORM, out=f"{side}.layer_norm") if norm == "pre" else {},
         }
@@ -297,7 +308,6 @@ def _t5(side: str, title: str, types: str, **own: Any) -> Family:
         _SIDES[side],
         title,
         types,
-        heads=a_count("num_heads"),
         eps=a_number("layer_norm_epsilon"),
         activation=_t5_activation,
         normalization="rms",
@@ -346,7 +356,7 @@ def _like_t5(title: str, kind: str, shrinks: Any = 1, **of_both: Any) -> Family:
 _BERT = _like(
     _POST,
     "BERT",
-    "bert dpr splinter align_text_model chinese_clip_text_model",
+    "bert dpr align_text_model chinese_clip_text_model",
     layers=("encoder.layer.{}.",),
     tokens="embeddings.word_embeddings.weight",
     begins={
@@ -363,7 +373,7 @@ _BERT = _like(
             "{}pooler.dense", "cls.seq_relationship", labels=("is next", "is not next")
         ),
         **_OF_TOKENS,
-        **dict.fromkeys(("BertModel", "AlignTextModel", "ChineseCLIPTextModel"), _OF_POOLER),
+        "Model": _OF_POOLER,
     },
     asks={
         "position_embedding_type": ("absolute", None),
@@ -509,7 +519,7 @@ _MODERNBERT = _like(
     "modernbert",
     is_gated=True,
     biases=_BIASED,
-    **_said("num_attention_heads", "norm_eps", "hidden_activation"),
+    **_said("norm_eps", "hidden_activation"),
     positions="rope",
     rope_pairing="halves",
     norm=where(lambda config, layer: layer, "pre", "pre-second"),
@@ -520,10 +530,6 @@ _MODERNBERT = _like(
     optional=dict.fromkeys(("beta_E", "beta_out"), "norm_bias"),
     usual={"norm_bias": False, "classifier_bias": False},
     ends=_at(_NORM, out="final_norm"),
-    own={
-        **_normed({"1": "attn_norm", "2": "mlp_norm"}),
-        **_linear({"O": "attn.Wo", "13": "mlp.Wi", "2": "mlp.Wo"}),
-    },
     outputs={
         "ForMaskedLM": _MODERN_HEAD,
         "ForSequenceClassification": _with_hidden(_POOLING, reads="first"),
@@ -595,7 +601,6 @@ _DINO = _like(
     own={
         "layer_scale1.lambda1": "lambda_1",
         "layer_scale2.lambda1": "lambda_2",
-        **_linear({"13": "mlp.weights_in", "2": "mlp.weights_out"}),
     },
     ends=_at(_NORM, out="layernorm"),
     usual={"use_mask_token": True},
@@ -667,7 +672,6 @@ _CLIP_TEXT = _like(
     tokens="embeddings.token_embedding.weight",
     begins={"P": "embeddings.position_embedding.weight"},
     places="P",
-    own=_normed({"1": "layer_norm1", "2": "layer_norm2"}),
     ends=_at(_NORM, out="final_layer_norm"),
     outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_TEXT),
     inside="text_config",
@@ -701,29 +705,18 @@ _CLIP_VISION = _like(
     tower="vision_model.",
     usual={**_USUAL_OF_CLIP, "patch_size": 32},
 )
-DENSE = _linear(
-    {
-        "QKV": "query_key_value",
-        "O": "attention.dense self_attention.dense self_attn.dense",
-        "1": "dense_h_to_4h fc_in",
-        "2": "dense_4h_to_h fc_out",
-    }
-)
+DENSE = _linear({"QKV": "query_key_value"})
 """The names of GPT-NeoX, GPT-J and those after them, whose parts are parallel."""
 _GPT_J = _like(
     _DECODER,
     "GPT-J",
     "gptj",
     biases="12",
-    layers=("h.{}.",),
-    count=a_count("n_layer"),
-    **_said("n_head", "layer_norm_epsilon", "activation_function"),
+    **_said("layer_norm_epsilon", "activation_function"),
     positions="rope",
     rope_pairing="interleaved",
     rope_dims=a_count("rotary_dim"),
     parallel="shared",
-    tokens="wte.weight",
-    ends=_at(_NORM, out="ln_f"),
     outputs={"ForCausalLM": _OF_BIASED_WORDS, "ForSequenceClassification": _classes("score")},
     own=DENSE,
     weights_layout=OUT_IN,
@@ -763,7 +756,8 @@ _like_cohere = partial(
     _like_llama(
         "",
         "",
-        **_BY_LAYER,
+        normalization="layer",
+        eps=a_number("layer_norm_eps"),
         rope_pairing="interleaved",
         parallel="shared",
         outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logit_scale", 0.0625))},
@@ -776,6 +770,10 @@ _COHERE_2 = _like_cohere(
     window=_WINDOW_BUT_IN_EVERY_4,
     positions=where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"),
 )
+
+
+def _is_by_sigmoids(config: Config, layer: int) -> bool:
+    return bool(config.one_of("expert_selection_fn", ("softmax", "sigmoid")) == "sigmoid")
 
 
 def _is_turned_in_cohere(config: Config, layer: int) -> bool:
@@ -800,28 +798,9 @@ _EXAONE_4 = _like_llama(
     own=_OF_OUTPUTS,
 )
 _SINKS = {"self_attn.sinks": "sinks"}
-_EXPERTS = {
-    "gate.weight": "W_router",
-    "mlp.router.gate.weight": "W_router",
-    "experts.gate_up_proj": "W_13",
-    "experts.down_proj": "W_2",
-    **{
-        f"{own}.{name}_proj.weight": f"W_s{number}"
-        for own in ("shared_expert", "shared_experts", "shared_mlp")
-        for name, number in (("gate", 1), ("up", 3), ("down", 2))
-    },
-}
-"""The names of experts and of their router; in memory, transformers keeps experts in one array."""
-_MIXTRAL = {
-    **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
-    **_EXPERTS,
-}
 _ROUTED = {"top_k": a_count("num_experts_per_tok")}
+_BY_CONFIG = if_so("norm_topk_prob", True, False, default=True)
 _QWEN_ROUTED = {**_ROUTED, "router_norm": if_so("norm_topk_prob", True, False)}
-_CHOSEN = {
-    **dict.fromkeys(("gate.e_score_correction_bias", "mlp.expert_bias"), "b_choice"),
-    **_EXPERTS,
-}
 _LATENT = {
     **_linear({"DQ": "q_a_proj"}),
     "q_a_layernorm.weight": "gamma_DQ",
@@ -829,7 +808,6 @@ _LATENT = {
     **_linear({"DKV_KR": "kv_a_proj_with_mqa"}),
     "kv_a_layernorm.weight": "gamma_DKV",
     "kv_b_proj.weight": "W_UKV",
-    **_CHOSEN,
 }
 
 
@@ -853,7 +831,6 @@ def _groups(key: str) -> Said:
 _GRANITE = _like_llama(
     "Granite",
     "granite granite4_vision_text",
-    biases=_BIASED,
     scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
     outputs={
@@ -866,14 +843,14 @@ _GRANITE = _like_llama(
 _ROUTED_BY_GROUPS = {
     **_ROUTED,
     "router": "sigmoid",
-    "router_norm": if_so("norm_topk_prob", True, False, default=True),
+    "router_norm": _BY_CONFIG,
     "router_scale": a_number("routed_scaling_factor", 1.0),
     "router_groups": _groups("n_group"),
     "top_groups": _groups("topk_group"),
 }
 _DEEPSEEK_V3 = _like_llama(
     "DeepSeek-V3",
-    "deepseek_v3 glm4_moe_lite sarvam_mla",
+    "deepseek_v3 sarvam_mla",
     biases=_biased("", attention_bias="O", mlp_bias="123"),
     **_ROUTED_BY_GROUPS,
     rope_dims=a_count("qk_rope_head_dim"),
@@ -967,13 +944,10 @@ _GRANITE_MOE = _like(
     biases=_biased("", attention_bias="QKVO"),
     **_ROUTED,
     own={
-        "router.layer.weight": "W_router",
-        "router.weight": "W_router",
         "block_sparse_moe.input_linear.weight": "W_13",
         "block_sparse_moe.output_linear.weight": "W_2",
         "shared_mlp.input_linear.weight": "W_s13",
         "shared_mlp.output_linear.weight": "W_s2",
-        **_EXPERTS,
     },
 )
 
@@ -1005,11 +979,10 @@ _HUNYUAN = _like_llama(
 )
 _QWEN3_MOE = _like_llama(
     "Qwen3-MoE",
-    "qwen3_moe qwen3_omni_moe_text mellum",
+    "qwen3_moe",
     **_QWEN_ROUTED,
     qk_norm="rms",
-    window=a_window,
-    own=_EXPERTS,
+    window=if_so("use_sliding_window", a_window_of_all),
 )
 _GLM_4_MOE = _like_llama(
     "GLM-4 MoE",
@@ -1018,7 +991,6 @@ _GLM_4_MOE = _like_llama(
     **_ROUTED_BY_GROUPS,
     qk_norm=if_so("use_qk_norm", "rms"),
     rope_dims=a_share(0.5),
-    own=_CHOSEN,
 )
 _PHI = _like_llama(
     "Phi",
@@ -1028,10 +1000,9 @@ _PHI = _like_llama(
     parallel="shared",
     rope_dims=a_share(0.5),
     qk_norm=if_so("qk_layernorm", "layer"),
-    outputs={**_LLAMA_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
+    outputs={**_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
     own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
     is_gated=False,
-    ends=_at(_NORM, out="final_layernorm"),
 )
 
 
@@ -1079,10 +1050,7 @@ _LFM2 = _like_llama(
     activation="silu",
     qk_norm="rms",
     **_mixed(_LFM2_ATTENDS, mixers.CONVOLUTION),
-    ends={"gamma_out": "embedding_norm.weight"},
     own={
-        **_normed({"1": "operator_norm", "2": "ffn_norm", "Q": "q_layernorm", "K": "k_layernorm"}),
-        **_linear({"1": "feed_forward.w1", "2": "feed_forward.w2", "3": "feed_forward.w3"}),
         **_OF_MIXERS,
     },
 )
@@ -1116,12 +1084,10 @@ _LFM2_MOE = _like(
     "lfm2_moe",
     **_ROUTED,
     router="sigmoid",
-    router_norm=if_so("norm_topk_prob", True, False, default=True),
+    router_norm=_BY_CONFIG,
     router_scale=a_number("routed_scaling_factor", 1.0),
     equations=mixers.with_routed(_LFM2_ATTENDS),
     own={
-        "feed_forward.expert_bias": "b_choice",
-        **_MIXTRAL,
         **_LFM2.own,
     },
 )
@@ -1162,9 +1128,9 @@ _QWEN_3_NEXT = _like_llama(
         "linear_attn.norm.weight": "gain_H",
         **_OF_MIXERS,
         "shared_expert_gate.weight": "W_sgate",
-        **_EXPERTS,
     },
 )
+_ATTENDS_FIRST = _attends(lambda config, layer: layer % 2 == 0)
 _BAMBA_ATTENDS = _attends(_is_listed("attn_layer_indices"))
 _OF_SPACES = {**_OF_MIXERS, "D": "skip", "mamba.norm.weight": "gain_space"}
 """The names of a state space of Mamba-2."""
@@ -1183,8 +1149,7 @@ _BAMBA = _like_llama(
     "bamba",
     **_of_spaces(_BAMBA_ATTENDS, _BIASED),
     rope_dims=a_share(0.5),
-    own={**_normed({"2": "pre_ff_layernorm"}), **_OF_SPACES},
-    ends={"gamma_out": "final_layernorm.weight"},
+    own=_OF_SPACES,
 )
 
 
@@ -1212,13 +1177,8 @@ _JAMBA = _like_llama(
     positions=None,
     routes=_is_routed_in_jamba,
     own={
-        **_normed({"2": "pre_ff_layernorm"}),
-        "feed_forward.router.weight": "W_router",
         **_OF_SELECTIVE,
-        **_EXPERTS,
     },
-    ends={"gamma_out": "final_layernorm.weight"},
-    usual={},
 )  # fmt: skip
 
 
@@ -1232,10 +1192,7 @@ _MAMBA = _like_llama(
     biases=_biased("", use_bias="O"),
     positions=None,
     feeds=False,
-    tokens="embeddings.weight embedding.weight",
-    ends={"gamma_out": "norm_f.weight"},
     own={**_OF_SELECTIVE, **_OF_NORMS},
-    usual={},
 )
 
 
@@ -1294,9 +1251,7 @@ _KIMI = _like(
         "o_norm.weight": "gain_H",
         **_OF_MIXERS,
         **_LATENT,
-        **_MIXTRAL,
     },
-    usual={},
 )
 _OLMO_HYBRID = _like(
     _OLMO_2,
@@ -1307,15 +1262,12 @@ _OLMO_HYBRID = _like(
     positions=if_given("rope_parameters.rope_theta", "rope", "none"),
     rearranged=_olmo_hybrid,
     own={
-        "attention_layer_norm.weight": "gamma_1",
-        "feedforward_layer_norm.weight": "gamma_2",
         **{f"linear_attn.{name}": field for name, field in _DELTA_IN.items()},
         **_linear({"Z": "linear_attn.g_proj", "beta": "linear_attn.b_proj"}),
         "linear_attn.a_proj.weight": "W_dt",
         "linear_attn.o_norm.weight": "gain_H",
         **_OF_MIXERS,
     },
-    usual={},
 )
 
 
@@ -1343,18 +1295,15 @@ def _multiplied(config: Config, layer: int, fields: dict[str, Any]) -> dict[str,
 _FALCON_H1 = _like_llama(
     "Falcon-H1",
     "falcon_h1",
-    biases=_BIASED,
     equations=mixers.beside_attention,
     mixing=mixers.SPACE.sizes,
     factor=_factor("embedding_multiplier", 1.0),
     rearranged=_multiplied,
     remarks=("weights contain the multipliers of the config",),
     own={
-        **_normed({"2": "pre_ff_layernorm"}),
         **_linear({"mO": "mamba.out_proj"}),
         **_OF_SPACES,
     },
-    ends={"gamma_out": "final_layernorm.weight"},
     outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("lm_head_multiplier", 1.0))},
     usual={"mamba_rms_norm": False, "mamba_norm_before_gate": True, "projectors_bias": False},
     asks={"hidden_act": ("silu",)},
@@ -1373,17 +1322,13 @@ _NEMOTRON_H = _like_llama(
     eps=a_number("layer_norm_epsilon"),
     activation=an_activation("mlp_hidden_act"),
     positions=None,
-    tokens="embeddings.weight",
-    ends={"gamma_out": "norm_f.weight"},
     own={
         **_OF_SPACES,
         **_OF_NORMS,
-        **_CHOSEN,
         "shared_experts.up_proj.weight": "W_s1",
         "experts.up_proj": "W_1",
         **_linear({"1": "up_proj"}),
     },
-    usual={},
 )
 _OF_AUDIO = Head(
     _at(out="classifier"),
@@ -1401,7 +1346,6 @@ _WAV2VEC = _like(
     begins=_at(_NORM, E="encoder.layer_norm"),
     own={
         **_normed({"1": "layer_norm"}),
-        **_linear({"1": "feed_forward.intermediate_dense", "2": "feed_forward.output_dense"}),
     },
     convolutions=(("encoder.pos_conv_embed.conv", 1),),
     widens="feature_projection.",
@@ -1443,7 +1387,6 @@ _DEBERTA_V3 = _like(
     optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
     usual={"type_vocab_size": 0},
     own={
-        **_linear({"Q": "query_proj", "K": "key_proj", "V": "value_proj"}),
         **_linear({"posK": "pos_key_proj", "posQ": "pos_query_proj"}),
     },
     shared={
@@ -1462,20 +1405,11 @@ _GPT2 = _like(
     _DECODER,
     "GPT-2",
     "gpt2",
-    layers=("h.{}.",),
-    count=a_count("n_layer"),
-    **_said("n_head", "layer_norm_epsilon", "activation_function"),
+    **_said("layer_norm_epsilon", "activation_function"),
     scale=_gpt2_scale,
     tokens="wte.weight",
     begins={"P": "wpe.weight"},
     places="P",
-    ends=_at(_NORM, out="ln_f"),
-    outputs={
-        "LMHeadModel": _OF_WORDS,
-        "DoubleHeadsModel": _OF_WORDS,
-        "ForSequenceClassification": _classes("score"),
-        **_OF_TOKENS,
-    },
     asks={"add_cross_attention": (False,)},
 )
 _GEMMA = _like_llama(
@@ -1496,6 +1430,15 @@ _GEMMA_2 = _like(
     window=a_window_but_in_every(2, key=""),
     outputs=_CAPPED_HEADS,
 )
+_USUAL_OF_GEMMA = {
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "head_dim": 256,
+    "hidden_activation": "gelu_pytorch_tanh",
+    "rms_norm_eps": 1e-6,
+    "final_logit_softcapping": None,
+}
+"""What configs of Gemma 3 with 4 billion parameters and more omit, and those of Gemma 4."""
 _GEMMA_4 = _like(
     _GEMMA_2,
     "Gemma 4",
@@ -1529,14 +1472,9 @@ _GEMMA_4 = _like(
     },
     asks={"use_bidirectional_attention": (None, "vision")},
     usual={
-        "num_attention_heads": 8,
-        "num_key_value_heads": 4,
-        "head_dim": 256,
+        **_USUAL_OF_GEMMA,
         "global_head_dim": 512,
-        "hidden_activation": "gelu_pytorch_tanh",
-        "rms_norm_eps": 1e-6,
         "sliding_window": 512,
-        "final_logit_softcapping": None,
         "hidden_size_per_layer_input": 256,
         "vocab_size_per_layer_input": 262_144,
         "max_position_embeddings": 131_072,
@@ -1565,7 +1503,6 @@ _OPT = _like(
     layers=("decoder.layers.{}.",),
     biases=_biased("", enable_bias="QKVO12"),
     eps=_TORCH_EPS,
-    heads=a_count("num_attention_heads"),
     activation=an_activation("activation_function"),
     norm=if_so("do_layer_norm_before", "pre", "post", default=True),
     optional=dict.fromkeys(("gamma_out", "beta_out"), "do_layer_norm_before"),
@@ -1583,21 +1520,17 @@ _OPT = _like(
     asks={"layer_norm_elementwise_affine": (True,), "_remove_final_layer_norm": (False,)},
 )
 _BIOGPT = _like(
-    _OPT,
+    _DECODER,
     "BioGPT",
     "biogpt",
     biases="QKVO12",
-    layers=("layers.{}.",),
-    activation=_HIDDEN_ACT,
+    eps=_TORCH_EPS,
     factor=if_so("scale_embedding", root_of_width("hidden_size"), 1.0, default=True),
-    norm="pre",
-    optional={},
-    widens="",
-    tokens="embed_tokens.weight",
     begins={"P": "embed_positions.weight"},
+    places="P",
+    offset=2,
     ends=_at(_NORM, out="layer_norm"),
     outputs={"ForCausalLM": Head({"W_out": "output_projection.weight"}, is_tied=True)},
-    asks={},
 )
 _ROBERTA = _like(
     _BERT,
@@ -1605,22 +1538,7 @@ _ROBERTA = _like(
     "roberta xlm-roberta camembert data2vec-text clap_text_model bridgetower_text_model",
     offset=None,
     pads="pad_token_id",
-    outputs=_of_encoder(
-        _OF_LM_HEAD,
-        _of_first_dense("tanh"),
-        **dict.fromkeys(
-            (
-                "ClapTextModel",
-                "BridgeTowerTextModel",
-                "RobertaModel",
-                "CamembertModel",
-                "Data2VecTextModel",
-                "RobertaXLModel",
-                "PreLayerNormModel",
-            ),
-            _OF_POOLER,
-        ),
-    ),
+    outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
 )
 _ESM = _like(
     _ROBERTA,
@@ -1629,7 +1547,7 @@ _ESM = _like(
     norm="pre",
     activation="gelu",
     positions="rope",
-    rope_base=a_base,
+    rope_base=a_number("rope_theta", 10_000),
     rope_pairing="halves",
     places="",
     begins=_at(_NORM, E="embeddings.layer_norm"),
@@ -1637,9 +1555,8 @@ _ESM = _like(
     factor=_without_masks,
     own=_normed({"1": "attention.LayerNorm", "2": "LayerNorm"}),
     ends=_at(_NORM, out="encoder.emb_layer_norm_after"),
-    outputs={**_ROBERTA.outputs, "EsmModel": _OF_POOLER},
     asks={**_BERT.asks, "position_embedding_type": ("rotary",)},
-    usual={"emb_layer_norm_before": False, **USUAL_BASE},
+    usual={"emb_layer_norm_before": False},
 )
 _GLM_4 = _like_llama(
     "GLM-4",
@@ -1656,7 +1573,6 @@ _GPT_OSS = _like_llama(
     **_ROUTED,
     activation="swish-clamped",
     window=a_window,
-    usual={},
     asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
     own={
         **_linear({"router": "mlp.router"}),
@@ -1682,9 +1598,14 @@ FAMILIES = (
         asks={},
     ),
     _LLAMA,
-    _like_llama("Mistral", "mistral ministral", biases="", window=a_window),
+    _like_llama("Mistral", "mistral", biases="", window=a_window_of_all),
+    _like_llama("Ministral and CWM", "ministral cwm", biases="", window=a_window),
     _like_llama(
-        "Ministral 3", "ministral3", biases="", window=a_window, equations=equations.tuned_if_long
+        "Ministral 3",
+        "ministral3",
+        biases="",
+        window=a_window_of_all,
+        equations=equations.tuned_if_long,
     ),
     _like_llama(
         "Qwen2",
@@ -1692,7 +1613,8 @@ FAMILIES = (
         biases="QKV",
         window=a_window,
     ),
-    _like_llama("Qwen3", "qwen3 qwen3_vl_text", qk_norm="rms", window=a_window),
+    _like_llama("Qwen3", "qwen3", qk_norm="rms", window=a_window),
+    _like_llama("Qwen3-VL", "qwen3_vl_text", qk_norm="rms"),
     _GEMMA_2,
     _GEMMA_4,
     _like(
@@ -1722,13 +1644,8 @@ FAMILIES = (
         reach=where(_is_both_ways, where(_WINDOW_BUT_IN_EVERY_6, _half_of("sliding_window"))),
         **_of_kinds(_WINDOW_BUT_IN_EVERY_6, "rope_local_base_freq", "rope_theta"),
         usual={
-            "num_attention_heads": 8,
-            "num_key_value_heads": 4,
-            "head_dim": 256,
-            "hidden_activation": "gelu_pytorch_tanh",
-            "rms_norm_eps": 1e-6,
+            **_USUAL_OF_GEMMA,
             "query_pre_attn_scalar": 256,
-            "final_logit_softcapping": None,
             "rope_theta": 1e6,
             "vocab_size": 262_208,
         },
@@ -1738,10 +1655,8 @@ FAMILIES = (
     _like_llama(
         "SmolLM3",
         "smollm3",
-        biases=_BIASED,
         window=a_window,
         positions=where(_has_rope, "rope", "none"),
-        usual={},
     ),
     _like_llama(
         "Seed-OSS",
@@ -1755,12 +1670,10 @@ FAMILIES = (
         qk_norm="rms",
         equations=equations.by_xielu,
         own={
-            **_normed({"1": "attention_layernorm", "2": "feedforward_layernorm"}),
             **{f"act_fn.{each}": f"xielu_{each}" for each in ("alpha_p", "alpha_n", "beta", "eps")},
         },
         is_gated=False,
         asks={"hidden_act": ("xielu",)},
-        usual={},
     ),
     _like_llama(
         "NanoChat",
@@ -1781,11 +1694,25 @@ FAMILIES = (
         own={f"lambda_{kind}{of}": f"lambda_{kind}{of}" for kind in "qk" for of in "12"},
     ),
     _like_llama(
+        "Doge",
+        "doge",
+        qk_norm="rms",
+        longest=a_count("keep_window_size", default=2048),
+        window=a_window_of_all,
+        equations=equations.with_dynamic_mask,
+        own={
+            "self_attn.A": "strength",
+            **_linear({"mask": "self_attn.dt_proj"}),
+            "input_residual": "scale_1",
+            "post_attention_residual": "scale_2",
+        },
+        asks={"is_moe": (False,)},
+    ),
+    _like_llama(
         "BitNet",
         "bitnet",
         equations=equations.normed_within,
         own={"attn_sub_norm.weight": "gain_C", "ffn_sub_norm.weight": "gain_G"},
-        usual={},
     ),
     _ARCEE,
     _like(
@@ -1793,7 +1720,6 @@ FAMILIES = (
         "Jais 2",
         "jais2",
         **_BY_LAYER,
-        ends=_at(_NORM, out="norm"),
     ),
     _like_llama(
         "Helium",
@@ -1801,8 +1727,7 @@ FAMILIES = (
         biases=_biased("", attention_bias="QKV", mlp_bias="123"),
         rope_pairing="interleaved",
     ),
-    _like_llama("CWM", "cwm", biases="", window=a_window),
-    _like_llama("Phi-3", "phi3", biases="", window=a_window, rope_dims=a_share()),
+    _like_llama("Phi-3", "phi3", biases="", window=a_window_of_all, rope_dims=a_share()),
     _GRANITE,
     _like(
         _GRANITE,
@@ -1822,7 +1747,6 @@ FAMILIES = (
         qk_norm=if_so("qk_layernorm", "layer"),
         own={f"{x}_layernorm.norms.*.weight": f"gamma_{x.upper()}" for x in "qk"},
         own_gains="each",
-        ends=_at(_NORM, out="norm"),
     ),
     _like_llama(
         "StarCoder2",
@@ -1830,8 +1754,8 @@ FAMILIES = (
         biases=_biased("", use_bias="QKVO12"),
         normalization="layer",
         eps=a_number("norm_epsilon"),
-        window=a_window,
-        ends=_at(_NORM, out="norm"),
+        window=a_window_of_all,
+        ends=_LAST,
         is_gated=False,
         weights_layout=OUT_IN,
     ),
@@ -1849,24 +1773,19 @@ FAMILIES = (
         "ernie4_5",
         biases=_biased("", use_bias="QKVO123"),
         rope_pairing="interleaved",
-        usual={},
     ),
-    _like_llama(
-        "PaddleOCR-VL", "paddleocr_vl_text", biases=_biased("", use_bias="QKVO123"), usual={}
-    ),
+    _like_llama("PaddleOCR-VL", "paddleocr_vl_text", biases=_biased("", use_bias="QKVO123")),
     _OPT,
     _BIOGPT,
     _like(
         _BIOGPT,
         "XGLM",
         "xglm",
-        count=a_count("num_layers"),
-        heads=a_count("attention_heads"),
         activation=an_activation("activation_function"),
         factor=if_so("scale_embedding", root_of_width("d_model"), default=True),
         begins={"P": "embed_positions.weights"},
+        outputs=_HEADS,
         sinusoids=FAIRSEQ,
-        outputs={"ForCausalLM": _OF_WORDS},
         asks={"add_cross_attention": (False,)},
     ),
     _like(
@@ -1874,7 +1793,6 @@ FAMILIES = (
         "GPT-BigCode",
         "gpt_bigcode",
         scale=None,
-        outputs=_GPT_HEADS,
         asks={"scale_attn_weights": (True,)},
         key_heads=_ONE_KEY_HEAD,
         fused=if_so("multi_query", (1, "QKV"), _all_three_of("n_head"), default=True),
@@ -1885,20 +1803,17 @@ FAMILIES = (
         "GPT-Neo",
         "gpt_neo",
         biases="O12",
-        count=a_count("num_layers"),
-        heads=a_count("num_heads"),
         scale="none",
         window=a_window_of_local_layers,
-        outputs=_GPT_HEADS,
         asks={},
         weights_layout=OUT_IN,
     ),
     _BERT,
+    _like(_BERT, "Splinter", "splinter", outputs=_OF_TOKENS),
     _like(
         _BERT,
         "ERNIE",
         "ernie",
-        outputs={**_BERT.outputs, "ErnieModel": _OF_POOLER},
         asks={**_BERT.asks, "use_task_id": (False,)},
     ),
     _like(
@@ -1943,15 +1858,9 @@ FAMILIES = (
         "DistilBERT",
         "distilbert",
         layers=("transformer.layer.{}.",),
-        count=a_count("n_layers"),
         eps=Fraction(1, 10**12),
-        heads=a_count("n_heads"),
         activation=an_activation("activation"),
         begins=_WITHOUT_TYPES,
-        own={
-            **_normed({"1": "sa_layer_norm", "2": "output_layer_norm"}),
-            **_linear({"1": "lin1", "2": "lin2"}),
-        },
         outputs=_of_encoder(
             _masked(
                 "vocab_",
@@ -1971,7 +1880,7 @@ FAMILIES = (
         "longformer",
         reach=lambda config, layer: config.count_of_layer("attention_window", layer) // 2,
         ignored=(*_linear({"": "query_global key_global value_global"}),),
-        outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS, "LongformerModel": _OF_POOLER},
+        outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS, "Model": _OF_POOLER},
         remarks=_says_what_is_local,
     ),
     _like(
@@ -1982,7 +1891,7 @@ FAMILIES = (
         outputs={
             **_BERT.outputs,
             "ForSequenceClassification": _of_first_dense(_HIDDEN_ACT),
-            "BigBirdModel": _pooled("{}pooler", activation="tanh"),
+            "Model": _pooled("{}pooler", activation="tanh"),
         },
         remarks=("attention is not sparse, as for few tokens",),
     ),
@@ -2004,8 +1913,7 @@ FAMILIES = (
         "XLNet",
         "xlnet",
         layers=("layer.{}.",),
-        count=a_count("n_layer"),
-        **_said("n_head", activation="ff_activation"),
+        **_said(activation="ff_activation"),
         equations=equations.with_relative_keys,
         tokens="word_embedding.weight",
         own={
@@ -2013,8 +1921,6 @@ FAMILIES = (
             "rel_attn.r": "W_rel",
             "rel_attn.r_w_bias": "bias_near",
             "rel_attn.r_r_bias": "bias_far",
-            **_normed({"1": "rel_attn.layer_norm", "2": "ff.layer_norm"}),
-            **_linear({"1": "ff.layer_1", "2": "ff.layer_2"}),
         },
         ignored=("rel_attn.r_s_bias", "rel_attn.seg_embed"),
         biases="12",
@@ -2097,7 +2003,6 @@ FAMILIES = (
             "class_token": "embeddings.class_embedding",
             "P": "embeddings.position_embedding",
         },
-        own={**_CLIP_VISION.own, **_linear({"O": "self_attn.projection"})},
         usual={**_CLIP_VISION.usual, "image_size": 384, "patch_size": 16, "hidden_act": "gelu"},
     ),
     _like(
@@ -2159,7 +2064,7 @@ FAMILIES = (
         "DeiT",
         "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
-        outputs={**_OF_ONE_IMAGE, "DeiTModel": _OF_POOLER},
+        outputs={**_OF_ONE_IMAGE, "Model": _OF_POOLER},
     ),
     _like(
         _VIT,
@@ -2186,17 +2091,12 @@ FAMILIES = (
         layers=("encoder.albert_layer_groups.{}.albert_layers.{}.",),
         count=lambda config, layer: config.count("num_hidden_layers") * _in_group(config, layer),
         stored=_albert_layer,
-        own={
-            **_linear({"O": "attention.dense"}),
-            **_normed({"1": "attention.LayerNorm"}),
-            **_linear({"1": "ffn", "2": "ffn_output"}),
-            **_normed({"2": "full_layer_layer_norm"}),
-        },
+        own=_linear({"1": "ffn"}),
         widens="encoder.embedding_hidden_mapping_in",
         outputs=_of_encoder(
             _masked("predictions.", "dense", "LayerNorm", "decoder", "bias"),
             _hidden_classes("{}pooler"),
-            AlbertModel=_pooled("{}pooler"),
+            Model=_pooled("{}pooler"),
         ),
     ),
     _like(
@@ -2207,7 +2107,7 @@ FAMILIES = (
         outputs=_of_encoder(
             _masked("cls.predictions.", "dense", "LayerNorm", "decoder"),
             _BERT.outputs["ForSequenceClassification"],
-            RemBertModel=_OF_POOLER,
+            Model=_OF_POOLER,
         ),
     ),
     _MODERNBERT,
@@ -2264,7 +2164,6 @@ FAMILIES = (
         "eurobert",
         block="encoder",
         causal=None,
-        biases=_BIASED,
         outputs={
             "ForMaskedLM": replace(
                 _OF_BIASED_WORDS, gives=MASKED, reads="all", optional={"b_out": "mlp_bias"}
@@ -2291,9 +2190,8 @@ FAMILIES = (
         shared={"rel_bias": "encoder.relative_attention_bias.weight"},
         own={
             **_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
-            **_normed({"1": "attention.LayerNorm"}),
         },
-        outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), MPNetModel=_OF_POOLER),
+        outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
         asks={"relative_attention_num_buckets": (32,)},
     ),
     _like_bart(
@@ -2308,6 +2206,13 @@ FAMILIES = (
     _like_bart("mBART", "mbart", _of_words),
     _like_bart("Pegasus", "pegasus", _of_sinusoids),
     _like_bart("Blenderbot", "blenderbot", _of_sinusoids),
+    _like_bart(
+        "Blenderbot small",
+        "blenderbot-small",
+        lambda side: _of_words(side) | {"offset": 0},
+        norm="post",
+        of_decoder={"equations": equations.normed_before_places},
+    ),
     _like_bart(
         "M2M-100 and NLLB",
         "m2m_100",
@@ -2358,47 +2263,35 @@ FAMILIES = (
         ends={"gamma_out": ""},
     ),
     _OLMO_2,
-    _like(_OLMO_2, "OLMo 3", "olmo3", window=_WINDOW_BUT_IN_EVERY_4, usual={}),
+    _like(_OLMO_2, "OLMo 3", "olmo3", window=_WINDOW_BUT_IN_EVERY_4),
     _EXAONE_4,
     _like_llama(
         "EXAONE",
         "exaone",
-        layers=("h.{}.",),
-        count=a_count("num_layers", "num_hidden_layers"),
         eps=if_given(
             "layer_norm_epsilon", a_number("layer_norm_epsilon"), a_number("rms_norm_eps")
         ),
         activation=an_activation("activation_function", "hidden_act"),
-        tokens="wte.weight",
-        ends={"gamma_out": "ln_f.weight"},
-        own=_linear({"1": "c_fc_0", "3": "c_fc_1"}),
         weights_layout=OUT_IN,
     ),
     _like_llama(
         "Nemotron",
         "nemotron",
-        biases=_BIASED,
         normalization="layer",
         eps=a_number("norm_eps"),
         rope_dims=a_share(0.5),
         gain_above=1,
         is_gated=False,
-        ends=_at(_NORM, out="norm"),
+        ends=_LAST,
     ),
     _like(
         _DECODER,
         "Bloom",
         "bloom",
-        layers=("h.{}.",),
-        count=a_count("n_layer", "num_hidden_layers"),
         alibi=True,
         activation="gelu-tanh",
-        heads=a_count("n_head", "num_attention_heads"),
         eps=a_number("layer_norm_epsilon"),
-        tokens="word_embeddings.weight",
         begins=_at(_NORM, E="word_embeddings_layernorm"),
-        ends=_at(_NORM, out="ln_f"),
-        outputs=_GPT_HEADS,
         asks={"apply_residual_connection_post_layernorm": (False,)},
         own=DENSE,
         fused=_all_three_of("n_head", "num_attention_heads"),
@@ -2408,18 +2301,13 @@ FAMILIES = (
         "MPT",
         "mpt",
         biases="",
-        layers=("blocks.{}.",),
-        count=a_count("n_layers"),
         alibi=True,
         activation="gelu",
-        heads=a_count("n_heads"),
         eps=a_number("layer_norm_epsilon", 1e-5),
         scale=a_number_or_none("attn_config.softmax_scale"),
         equations=equations.clipped("attn_config.clip_qkv"),
         longest=a_count("max_seq_len"),
-        tokens="wte.weight",
-        ends={"gamma_out": "norm_f.weight"},
-        outputs=_GPT_HEADS,
+        ends=_LAST_GAIN,
         asks={
             "no_bias": (True,),
             "logit_scale": (None,),
@@ -2429,7 +2317,7 @@ FAMILIES = (
             "attn_config.qk_ln": (False,),
             "attn_config.prefix_lm": (False,),
         },
-        own=_normed({"1": "norm_1", "2": "norm_2"}) | _linear({"1": "ffn.up_proj"}),
+        own=_linear({"1": "ffn.up_proj"}),
     ),
     _like_llama(
         "GPT-NeoX",
@@ -2438,12 +2326,6 @@ FAMILIES = (
         **_BY_LAYER,
         rope_dims=a_share(0.25),
         parallel=if_so("use_parallel_residual", "own", "none", default=True),
-        tokens="embed_in.weight",
-        ends=_at(_NORM, out="final_layer_norm"),
-        outputs={
-            **_GPT_HEADS,
-            "ForCausalLM": Head({"W_out": "embed_out.weight lm_head.weight"}, is_tied=True),
-        },
         own=DENSE,
         is_gated=False,
         fused=_all_three_of("num_attention_heads"),
@@ -2454,14 +2336,11 @@ FAMILIES = (
         "Falcon",
         "falcon",
         biases=_biased("", bias="QKVO12"),
-        layers=("h.{}.",),
         normalization="layer",
         eps=a_number("layer_norm_epsilon"),
         activation=an_activation("activation", default="gelu"),
         parallel=_falcon_parallel,
-        tokens="word_embeddings.weight",
-        ends=_at(_NORM, out="ln_f"),
-        outputs=_GPT_HEADS,
+        ends=_LAST,
         asks={"alibi": (False,)},
         own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
         is_gated=False,
@@ -2474,23 +2353,21 @@ FAMILIES = (
         "Persimmon",
         "persimmon",
         parallel=None,
-        outputs=_LLAMA_HEADS,
+        outputs=_HEADS,
         fused=_all_three_of("num_attention_heads"),
-        usual={},
     ),
-    _like_cohere("Cohere", "cohere", qk_norm=if_so("use_qk_norm", "layer"), usual={}),
+    _like_cohere("Cohere", "cohere", qk_norm=if_so("use_qk_norm", "layer")),
     _COHERE_2,
     _like(
         _COHERE_2,
         "Cohere 2 MoE",
         "cohere2_moe",
         **_ROUTED,
-        router=lambda config, layer: config.one_of("expert_selection_fn", ("softmax", "sigmoid")),
-        router_norm=if_so("norm_topk_prob", True, False, default=True),
+        router=where(_is_by_sigmoids, "sigmoid", "softmax"),
+        router_norm=where(_is_by_sigmoids, _BY_CONFIG, True),
         normalization=if_given("rms_norm_eps", "rms", "layer"),
         eps=if_given("rms_norm_eps", a_number("rms_norm_eps", 0), a_number("layer_norm_eps")),
         positions=where(_is_turned_in_cohere, "rope", "none"),
-        own=_EXPERTS,
         asks={"shared_expert_combination_strategy": ("sum",)},
     ),
     _like_llama(
@@ -2506,10 +2383,7 @@ FAMILIES = (
         equations=equations.gated("log(1 + exp({0}))", (True, "per-head")),
         own={
             "self_attn.g_proj.weight": "W_gate",
-            "experts.e_score_correction_bias": "b_choice",
-            **_CHOSEN,
         },
-        usual={},
         asks={"moe_router_logit_softcapping": (0,)},
     ),
     _like(
@@ -2521,6 +2395,12 @@ FAMILIES = (
         router=None,
     ),
     _DEEPSEEK_V3,
+    _like(
+        _DEEPSEEK_V3,
+        "GLM-4 MoE Lite",
+        "glm4_moe_lite",
+        asks={**_DEEPSEEK_V3.asks, **dict.fromkeys(PARTS_OF_ROPE, (1, None))},
+    ),
     _like(
         _DEEPSEEK_V3,
         "DeepSeek-V3.2",
@@ -2541,24 +2421,18 @@ FAMILIES = (
         outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_minicpm_shrinks)},
     ),
     _GLM_4_MOE,
-    _like(_GLM_4_MOE, "Solar Open", "solar_open", qk_norm=None, rope_dims=a_share(), usual={}),
+    _like(_GLM_4_MOE, "Solar Open", "solar_open", qk_norm=None, rope_dims=a_share()),
     _like(
         _GLM_4_MOE,
         "Sarvam MoE",
         "sarvam_moe",
         rope_dims=a_share(),
-        tokens="embed_tokens.weight word_embeddings.weight",
         own={
             **DENSE,
             **_normed({"Q": "query_layernorm", "K": "key_layernorm"}),
-            "gate.expert_bias": "b_choice",
-            **_CHOSEN,
         },
-        usual={},
     ),
-    _like_llama(
-        "dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window, own=_CHOSEN
-    ),
+    _like_llama("dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window),
     _like_llama(
         "MiniMax-M2",
         "minimax_m2",
@@ -2567,19 +2441,13 @@ FAMILIES = (
         router="sigmoid",
         qk_norm="rms-all",
         rope_dims=a_share(),
-        own={"block_sparse_moe.e_score_correction_bias": "b_choice", **_MIXTRAL},
         own_gains="each",
     ),
-    _like_llama(
-        "Mixtral", "mixtral", biases="", **_ROUTED, window=a_window, own=_MIXTRAL, usual={}
-    ),
+    _like_llama("Mixtral", "mixtral", biases="", **_ROUTED, window=a_window_of_all),
     _like_llama(
         "DBRX",
         "dbrx",
         biases="",
-        layers=("blocks.{}.",),
-        count=a_count("n_layers"),
-        heads=a_count("n_heads"),
         normalization="layer",
         eps=_TORCH_EPS,
         activation=an_activation("ffn_config.ffn_act_fn.name", default="silu"),
@@ -2588,18 +2456,12 @@ FAMILIES = (
         top_k=a_count("ffn_config.moe_top_k"),
         router_norm=if_given("ffn_config.moe_normalize_expert_weights", True, False),
         key_heads=a_count("attn_config.kv_n_heads"),
-        tokens="wte.weight",
-        ends={"gamma_out": "norm_f.weight"},
         own={
-            **_normed({"1": "norm_1", "2": "norm_2"}),
-            "router.layer.weight": "W_router",
             "experts.mlp.w1": "W_1",
             "experts.mlp.v1": "W_3",
             "experts.mlp.w2": "W_2",
         },
         asks={"ffn_config.moe_normalize_expert_weights": (1, None)},
-        usual={},
-        remarks=(),
     ),
     _like_llama(
         "PhiMoE",
@@ -2607,13 +2469,11 @@ FAMILIES = (
         **_ROUTED,
         router_norm=False,
         equations=equations.sparsely_mixed,
-        window=a_window,
+        window=a_window_of_all,
         normalization="layer",
-        ends=_at(_NORM, out="norm"),
+        ends=_LAST,
         outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "lm_head_bias"})},
-        own=_MIXTRAL,
         asks={"num_experts_per_tok": (2,)},
-        usual={},
     ),
     _like_llama(
         "AFMoE",
@@ -2630,19 +2490,16 @@ FAMILIES = (
         own={
             "self_attn.gate_proj.weight": "W_gate",
             **_around("post_attention_layernorm", "pre_mlp_layernorm", "post_mlp_layernorm"),
-            **_CHOSEN,
         },
     ),
     _like_llama(
         "Aria",
         "aria_text",
-        biases=_BIASED,
+        asks={"hidden_act": ("silu",)},  # that of shared experts alone
         top_k=a_count("moe_topk"),
         own={
-            "mlp.router.weight": "W_router",
             "experts.fc1.weight": "W_13",
             "experts.fc2.weight": "W_2",
-            **_EXPERTS,
         },
     ),
     _like(
@@ -2651,49 +2508,45 @@ FAMILIES = (
         "exaone_moe",
         **_ROUTED_BY_GROUPS,
         norm="pre",
-        own={"mlp.e_score_correction_bias": "b_choice", **_CHOSEN},
+        own={},
     ),
-    _like(
-        _OLMO_2, "FlexOlmo", "flex_olmo", **_QWEN_ROUTED, own={**_EXPERTS, **_OF_OUTPUTS}, usual={}
-    ),
+    _like(_OLMO_2, "FlexOlmo", "flex_olmo", **_QWEN_ROUTED),
     _like_llama(
         "Qwen2-MoE",
         "qwen2_moe",
         biases=if_so("qkv_bias", "QKV", "", default=True),
         **_QWEN_ROUTED,
         window=a_window,
-        own={"shared_expert_gate.weight": "W_sgate", **_EXPERTS},
+        own={"shared_expert_gate.weight": "W_sgate"},
     ),
     _QWEN3_MOE,
+    _like(_QWEN3_MOE, "Qwen3-Omni-MoE", "qwen3_omni_moe_text", window=None),
+    _like(_QWEN3_MOE, "Mellum", "mellum", window=a_window),
     _like(
         _QWEN3_MOE,
         "Flint",
         "flint",
         router="sigmoid",
+        window=a_window,
         positions=where(a_window, "rope", "none"),
-        own={"self_attn.softmax_offset": "sinks", **_EXPERTS},
-        usual={},
+        own={"self_attn.softmax_offset": "sinks"},
     ),
     _like_llama(
         "HunYuan 3",
         "hy_v3",
-        biases=_BIASED,
         **_ROUTED,
         router="sigmoid",
         router_scale=a_number("router_scaling_factor"),
         qk_norm="rms",
-        own={"mlp.e_score_correction_bias": "b_choice", **_CHOSEN},
-        usual={},
     ),
-    _like(_QWEN3_MOE, "Qwen3-VL-MoE", "qwen3_vl_moe_text", router_norm=True),
+    _like(_QWEN3_MOE, "Qwen3-VL-MoE", "qwen3_vl_moe_text", router_norm=True, window=None),
     _HUNYUAN,
     _like(
         _HUNYUAN,
         "HunYuan MoE",
         "hunyuan_v1_moe",
         top_k=a_count("moe_topk"),
-        own={**_HUNYUAN.own, "gate.wg.weight": "W_router", **_EXPERTS},
-        usual={**USUAL_BASE, "n_shared_experts": 1},
+        usual={"n_shared_experts": 1},
     ),
     _like_llama(
         "ERNIE 4.5 MoE",
@@ -2701,8 +2554,6 @@ FAMILIES = (
         biases=_biased("", use_bias="QKVO123"),
         top_k=a_count("moe_k"),
         rope_pairing="interleaved",
-        own={"moe_statics.e_score_correction_bias": "b_choice", **_EXPERTS},
-        usual={},
     ),
     _like_llama(
         "OLMoE",
@@ -2710,7 +2561,6 @@ FAMILIES = (
         **_QWEN_ROUTED,
         qk_norm="rms-all",
         equations=equations.clipped("clip_qkv", "Q", "K"),
-        own=_EXPERTS,
         own_gains="each",
     ),
     _GPT_OSS,
@@ -2741,14 +2591,8 @@ FAMILIES = (
         positions=where(_has_rope, "rope", "none"),
         qk_norm=where(_has_rope, if_so("use_qk_norm", "rms", default=True)),
         equations=equations.tuned_or_chunked(_has_rope),
-        outputs={"ForCausalLM": _OF_WORDS},
-        own={
-            "feed_forward.router.weight": "W_router",
-            **_EXPERTS,
-        },
         own_gains="none",
         usual={"n_shared_experts": 1},
-        remarks=(),
     ),
     _LFM2,
     _LFM3,
@@ -2773,6 +2617,19 @@ FAMILIES = (
         own={**_OF_SPACES, **_OF_NORMS},
     ),
     _FALCON_H1,
+    _like_llama(
+        "MiniMax",
+        "minimax",
+        biases="",
+        **_ROUTED,
+        **_mixed(_ATTENDS_FIRST, mixers.LIGHTNING, mixers.weighed("full_attn")),
+        window=a_window_of_all,
+        own={
+            **_linear({"in": "qkv_proj", "Z": "output_gate"}),
+            "self_attn.norm.weight": "gain_H",
+        },
+        ignored=("slope_rate", "query_decay", "key_decay", "diagonal_decay"),
+    ),
     _OLMO_HYBRID,
     _KIMI,
     _NEMOTRON_H,
@@ -2813,7 +2670,9 @@ def _within(text: Family) -> Family:
 
     outputs = dict(text.outputs)
     if (head := outputs.get("ForCausalLM")) is not None:
-        tensors = {name: f"{at} language_model.{at}" for name, at in head.tensors.items()}
+        tensors = {
+            name: f"{at} language_model.{at.split()[0]}" for name, at in head.tensors.items()
+        }
         outputs["ForConditionalGeneration"] = replace(head, tensors=tensors)
     inside, tower = "text_config", "language_model."
     return replace(text, remarks=remarks, outputs=outputs, inside=inside, tower=tower)

@@ -78,6 +78,8 @@ class Head:
     stops: Callable[[Config, Sequence[int]], int] | None = None
 
 
+_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+"""The keys of the number of layers."""
 SPAN = ("start", "end")
 """The classes of a token in question answering, each of whose scores is compared among tokens."""
 USUAL_HEADS = {
@@ -114,7 +116,7 @@ class Family:
     settings: the fields that are no tensors; one that is None has its usual value.
     tokens: the table of embeddings; "" if there is none. Of several names, separated by spaces, the
         first existing one counts; a tied head has the last one.
-    begins: the tensors before the layers, by field; the name of a gain of ones is "".
+    begins: the tensors before the layers, by field, as in tokens; the name of a gain of ones is "".
     optional: the key of each of its tensors that is missing where a config says false, 0 or null.
     ends: the tensors after the layers, by field, as in begins.
     outputs: its possible heads, by the end of the architecture's name.
@@ -164,7 +166,7 @@ class Family:
     title: str
     types: tuple[str, ...]
     layers: tuple[str, ...] = ("layers.{}.",)
-    count: Any = lambda config, layer: config.count("num_hidden_layers")
+    count: Any = lambda config, layer: config.count(_first(config, _LAYERS))
     settings: Mapping[str, Any] = field(default_factory=dict)
     tokens: str = ""
     begins: Mapping[str, str] = field(default_factory=dict)
@@ -277,8 +279,8 @@ def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str
 
 
 def _first(config: Config, keys: Sequence[str]) -> str:
-    """Return the first key with a value; the last one if none has."""
-    return next((key for key in keys[:-1] if config.get(key, None) is not None), keys[-1])
+    """Return the first key with a value; the first one if none has."""
+    return next((key for key in keys if config.get(key, None) is not None), keys[0])
 
 
 def where(is_there: Callable[[Config, int], Any], yes: Any, no: Any = None) -> Said:
@@ -332,6 +334,11 @@ def one_of(values: Mapping[str, str], *keys: str, default: Any = MISSING) -> Sai
 
 an_activation = partial(one_of, ACTIVATIONS)
 """Return a reader of the activation of a feed-forward part, from the first existing key."""
+
+
+def a_window_of_all(config: Config, layer: int) -> int | None:
+    """Read the width of the window of a query, which all layers have, whatever their kinds."""
+    return config.count_or_none("sliding_window")
 
 
 def a_window(config: Config, layer: int) -> int | None:

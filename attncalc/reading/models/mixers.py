@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from attncalc.reading.models.family import Said, a_count
 from attncalc.reading.models.folder import Config
+from attncalc.reading.models.rope import head_width
 
 
 class Sizes(NamedTuple):
@@ -25,7 +26,7 @@ class Sizes(NamedTuple):
 
     projections: tuple[tuple[str, int, int], ...]
     vectors: tuple[tuple[str, int], ...]
-    convolved: tuple[int, int]
+    convolved: tuple[int, int] = (0, 0)
     state: tuple[int, ...] = ()
     passes: int = 2
 
@@ -413,5 +414,60 @@ def _unit(start: str, width: int) -> str:
     return f"{one.format('c')} / sqrt({squares} + 1e-06)"
 
 
+def weighed(kind: str) -> Said:
+    """Return a reader of the sums of MiniMax, which add parts to their normalized inputs.
+
+    kind: the start of the keys of the factors of what mixes tokens.
+    """
+
+    def says(config: Config, layer: int) -> list[str]:
+        (x, o), (n, f) = (
+            [float(config.number(f"{part}_{each}_factor", 1.0)) for each in ("alpha", "beta")]
+            for part in (kind, "mlp")
+        )
+        return [
+            f"R_1[i,a] = {x!r} * N_1[i,a] + {o!r} * O[i,a]  # weighed sum",
+            f"Y[i,a] = {n!r} * N_2[i,a] + {f!r} * F_2[i,a]  # weighed sum",
+        ]
+
+    return says
+
+
+def lightning(config: Config, layer: int) -> list[str]:
+    """Return the lightning attention of MiniMax, whose weights decay by distance.
+
+    MiniMax, *MiniMax-01* (2025). Each head decays by a rate of its own, less in later layers.
+    """
+    heads, width = config.count("num_attention_heads"), head_width(config)
+    rate = 1 - layer / (config.count("num_hidden_layers") - 1 + 1e-5) + 1e-5
+    made = f"[h in {heads},{{0}},c in {width}] = U[{{0}},h * {3 * width} + {{1}}c]"
+    dot = f"sum(Q[h,i,c] * K[h,j,c] for c in {width})"
+    decay = f"exp(-{rate!r} * 2 ** (-8 * (h + 1) / {heads}) * (i - j))"
+    return [
+        "U[i,c] = silu(sum(N_1[i,a] * W_in[c,a] for a in d))  # queries, keys and values",
+        f"Q{made.format('i', '')}  # queries",
+        f"K{made.format('j', f'{width} + ')}  # keys",
+        f"V{made.format('j', f'{2 * width} + ')}  # values",
+        f"S[h in {heads},i in n,j in n] = {dot}  # scores",
+        f"A[h,i,j] = S[h,i,j] * {decay} if j <= i else 0  # decayed weights of values",
+        _OUTPUTS,
+        f"{projected('Z', 'W_Z')}  # gates",
+        f"ms_C[i] = sum(sum(H[h,i,c] ** 2 for c in {width}) for h in {heads}) / {heads * width}",
+        f"C[i,c in {heads * width}] = gain_H[c] * H[c // {width},i,c % {width}] / "
+        "sqrt(ms_C[i] + 1e-06) * sigmoid(Z[i,c])  # heads side by side, normalized and gated",
+        "O[i,a] = sum(C[i,c] * W_O[c,a] for c in columns(C))",
+        *weighed("linear_attn")(config, layer),
+    ]
+
+
+def _sizes_of_lightning(config: Config, layer: int) -> Sizes:
+    """Return what the lightning attention of MiniMax counts."""
+    d, heads = config.count("hidden_size"), config.count("num_attention_heads")
+    wide = heads * (width := head_width(config))
+    ways = ("in", d, 3 * wide), ("Z", d, wide), ("O", wide, d)
+    return Sizes(ways, (("gain_H", wide),), state=(heads, width, width))
+
+
+LIGHTNING = Mixer(lightning, _sizes_of_lightning)
 CONVOLUTION = Mixer(gated_convolution, _sizes_of_convolution)
 SPACE = Mixer(state_space, _sizes_of_space)

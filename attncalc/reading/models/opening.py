@@ -510,7 +510,8 @@ class Model:
     def _outside(self, name: str) -> Matrix:
         """Return a tensor before or after the layers; ones for the gain without a name."""
         if name:
-            return self._tensor(self.root + name)
+            names = [self.root + each for each in name.split()]
+            return self._tensor(self._one_of(names) or names[0])
         return np.ones(self.weights.shape(self._one_of(self._tables))[-1], np.float32)
 
     def end(self, layout: str) -> Fields:

@@ -7,12 +7,27 @@ from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.reading.models.family import Said
-from attncalc.reading.models.folder import Config
+from attncalc.reading.models.folder import MISSING, Config
 
 _NOT_OF_IT = ("rope_theta", "partial_rotary_factor")
 """Keys beside the numbers of a scaling that are separate fields."""
-USUAL_BASE = {"rope_theta": 10_000.0}
-"""The base where a config has none; families with another default require one."""
+_BASES = {
+    5e5: "qwen3_vl_text qwen3_vl_moe_text bitnet ernie4_5 paddleocr_vl_text exaone cohere olmo3 "
+    "flex_olmo ernie4_5_moe llama4_text",
+    1e6: "emu3_text_model qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text "
+    "solar_open mixtral minimax phimoe qwen3_omni_moe_text lfm2 lfm2_moe",
+    1e3: "nomic_bert",
+    2e4: "jina_embeddings_v3",
+    1e5: "helium",
+    1.6e5: "gte",
+    2e6: "smollm3",
+    5e6: "minimax_m2",
+    8e6: "sarvam_moe",
+    11_158_840.0: "hy_v3",
+    MISSING: "apertus apertus1p5_text cwm gpt_oss openai_privacy_filter laguna lfm3 mellum "
+    "ministral3",
+}
+"""The base of each type where a config has none, if it is not 10,000; some also scale rope then."""
 _BY_FREQUENCIES = ("yarn", "longrope", "dynamic", "proportional")
 """The scalings whose frequencies are computed here; others are settings of a problem."""
 
@@ -23,12 +38,15 @@ def _kind(config: Config, layer: int) -> str:
     return str(kinds[layer]) if isinstance(kinds, list) and layer < len(kinds) else ""
 
 
-_SHARES = (
-    "rope_parameters.partial_rotary_factor",
-    "partial_rotary_factor",
-    "rotary_pct",
-    "rope_pct",
-)
+PARTS_OF_ROPE = ("rope_parameters.partial_rotary_factor", "partial_rotary_factor")
+"""The keys of the share of the columns of a head that rope turns."""
+_SHARES = (*PARTS_OF_ROPE, "rotary_pct", "rope_pct")
+
+
+def head_width(config: Config) -> int:
+    """Return the width of a head, by its key or else by the number of heads."""
+    own = config.count_or_none("head_dim")
+    return own or int(config.count("hidden_size") // config.count("num_attention_heads"))
 
 
 def a_share(default: float = 1) -> Said:
@@ -39,10 +57,7 @@ def a_share(default: float = 1) -> Said:
         key = next((key for key in keys if config.get(key, None) is not None), _SHARES[0])
         if (share := config.number(key, default)) == 1:
             return None
-        width = config.count_or_none("head_dim") or (
-            config.count("hidden_size") // config.count("num_attention_heads")
-        )
-        found = int(width * share)
+        found = int((width := head_width(config)) * share)
         return None if found == width else found
 
     return says
@@ -51,12 +66,14 @@ def a_share(default: float = 1) -> Said:
 def a_base(config: Config, layer: int) -> Fraction:
     """Read the base of rope, from the parameters of rope or from an older key.
 
-    Raises InputError if there is none, and none is usual in the family.
+    Raises InputError if there is none, and its type also scales rope then.
     """
     own = f"rope_parameters.{_kind(config, layer)}.rope_theta"
     keys = (own, "rope_parameters.rope_theta", "rotary_emb_base")
     key = next((key for key in keys if config.says(key)), "rope_theta")
-    if (found := config.number(key)) <= 0:
+    kind = config.get("model_type", None)
+    usual = next((each for each, kinds in _BASES.items() if kind in kinds.split()), 10_000)
+    if (found := config.number(key, usual)) <= 0:
         raise config.wrong(key, found, "a number above 0")
     if alpha := _alpha(config, layer):
         found = _stretched(config, found, alpha, config.count("head_dim"))
@@ -123,9 +140,7 @@ def _type(said: Mapping[str, Any]) -> str:
 
 def turned_back(config: Config, layer: int) -> list[float]:
     """Return the frequencies of NanoChat, which turns columns the other way."""
-    width = config.count_or_none("head_dim") or (
-        config.count("hidden_size") // config.count("num_attention_heads")
-    )
+    width = head_width(config)
     return [-(float(a_base(config, layer)) ** (-at / width)) for at in range(0, width, 2)]
 
 
@@ -231,7 +246,7 @@ def remarks_on_share(config: Config, layer: int) -> list[str]:
 
     Raises InputError if rope is also scaled: transformers then fails.
     """
-    for key in ("rope_parameters.partial_rotary_factor", "partial_rotary_factor"):
+    for key in PARTS_OF_ROPE:
         if config.get(key, None) is not None and config.number(key) != 1:
             if _type(_scaling(config, 0)[1]) != "default":
                 raise config.wrong(key, config.get(key), "1 (for rope that is scaled)")

@@ -20,7 +20,7 @@ _REASONS = {
     "it has no attention": "rwkv xlstm fnet",
     "some of its layers have no attention, but a recurrent state": "recurrent_gemma bailing_hybrid "
     "lara_mini",
-    "its residual connections start from normalized tokens, times a factor": "minimax",
+    "its patches are normalized before their positions are added": "aimv2 aimv2_vision_model",
     "its attention also reads the embeddings of tokens, with weights that layers share": "zamba "
     "zamba2",
     "it chooses the keys of each query by another attention": "deepseek_v4 axk2",
@@ -156,7 +156,7 @@ def _reads(side: Family, name: str) -> bool:
         return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
     heads = (names for head in side.all_heads.values() for names in head.tensors.values())
     tables = (side.begins, side.ends, side.shared, side.of_layers)
-    ends = (*side.tokens.split(), *(each for table in tables for each in table.values()))
+    ends = " ".join((side.tokens, *(each for table in tables for each in table.values()))).split()
     behind = (each for head in side.all_heads.values() for each in head.behind)
     listed = (*ends, *behind, *" ".join(heads).split())
     stated = tuple(each.replace("{}", "") for each in listed if each)
