@@ -11,6 +11,8 @@ from attncalc.reading.naming.name import Name, head_in, is_on_the_way, name_in
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
 
+_REFINED = (("S", "S_scaled"), ("S", "S_masked"), ("A", "S"), ("A", "S_scaled"),
+            ("O", "C"))  # fmt: skip
 _SUREST = ("symbol", "expression", "words")
 LONGEST_LETTER = 20
 _STATEMENT = re.compile(r"[,;] ?(?=\w{1,20}\s*$)")
@@ -159,7 +161,7 @@ class Labels:
         pair = symbol.matrix, other.matrix
         if symbol.how == "expression":
             return symbol
-        if pair in (("S", "S_scaled"), ("S", "S_masked"), ("A", "S"), ("A", "S_scaled")):
+        if pair in _REFINED:
             return symbol._replace(matrix=other.matrix)
         if pair == ("H", "O") and self.expected.steps and "H" not in self.expected.steps:
             return symbol._replace(matrix="O")

@@ -460,7 +460,8 @@ class _Fitting:
 
     def _goes_on(self, stop: int) -> bool:
         """Return whether a name is in the sentence and on the line of the one before it."""
-        return any(b.goes_on and a.line == b.line for a, b in pairwise(self.mentions[stop - 1 :][:2]))
+        pairs = pairwise(self.mentions[stop - 1 : stop + 1])
+        return any(b.goes_on and a.line == b.line for a, b in pairs)
 
     def _statements(self, at: int) -> Iterator[_Order]:
         """Yield the orders of one statement: of one output, of several, or of all."""

@@ -11,7 +11,7 @@ _PRODUCT = re.compile(r"\s[@.]\s\w|%\*%|\b(?:mat|m)mul[tl]?\(|\bdot\(|&\*|\bprod
 """Where a program multiplies matrices."""
 _IN_CODE = {"A": "weights|attn|attention|alphas?|probs?|att|attention_weights|attn_weights|a|w|p",
             "S": "scores|logits|scaled_scores|attn_scores|s", "V": "values|value|v",
-            "Q": "queries|query|q", "K": "keys|key|k"}  # fmt: skip
+            "Q": "queries|query|q", "K": "keys|key|k", "C": "c", "W_O": "w_?o|W_?o"}  # fmt: skip
 _VARIABLES = tuple((re.compile(rf"\b(?:{words})\b"), name) for name, words in _IN_CODE.items())
 _EVALUATED = re.compile(r"^(?:evalf|N|simplify|expand)(?:\[\d{1,2}\])?[\[(]([^\[\]]{1,80})[\])]$")
 _ROUNDED = re.compile(r"\b[Rr]ound[(\[]([A-Za-z]\w{0,20}), ?[\d.]{1,8}[)\]]")
@@ -20,7 +20,7 @@ _ROOT = re.compile(
     r"(?:√|sqrt)(?:d(?:k|im|model|v)?|n|\d+)?|(?<=/)(?:dk|d|\d+)$|(?<=/)dk?(?=[A-Z])"
 )
 _SCORES = r"(?:Q\d?K\d?(?:\^?T|'|t)?|K\^?TQ|KQ\^?T|S|M)"
-_JOINED = r"(?:[Cc]oncat|(?<!\d)(?:(?:[HhOZ]|head)\d){2})"
+_JOINED = r"(?:[Cc]oncat|(?:Join|cbind|hcat|horzcat)(?=[HhOZ]\d)|(?<!\d)(?:(?:[HhOZ]|head)\d){2})"
 """The heads side by side, in any order: concat(…), [H_1, H_2], or [O_2 | O_1]."""
 _PATTERNS = (
     (re.compile(r"(?:Map)?[eE]xp[^/]{1,80}+/.{0,80}?(?:sum|rowSums|∑|Total)"), "A"),
@@ -28,7 +28,7 @@ _PATTERNS = (
     (re.compile(r"[Aα]V\d?$|alphaV$|VA(?:\^T)?$|(?i:attention|attn)QKV$"), "O"),
     (re.compile(r"(?:row)?softmax.*$|softargmax.*$"), "A"),
     (re.compile(rf"^{_JOINED}.*W\^?O.*$|CW\^?O(?:\+?b\^?O)?$|HW\^?O(?:\+?b\^?O)?$"), "O"),
-    (re.compile(rf"{_JOINED}(?:(?:[HhOZ]|head)\d)*$|[Cc]oncat.*$"), "C"),
+    (re.compile(rf"{_JOINED}(?:(?:[HhOZ]|head)\d)*\d?$|[Cc]oncat.*$"), "C"),
     (re.compile(rf"{_SCORES}(?:/√)?\+(?:M|mask|bias|B)$|mask{_SCORES}.*$"), "S_masked"),
     (re.compile(rf"{_SCORES}/√?$|1/√{_SCORES}$|√\^-1{_SCORES}$"), "S_scaled"),
     (re.compile(r"Q\d?K\d?(?:\^?T|'|t)$|K\^?TQ$|KQ\^?T$|Q\d?K\d?$"), "S"),

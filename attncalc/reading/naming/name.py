@@ -370,8 +370,10 @@ def _words(text: str) -> Name | None:
             return found
     if _TIMES.search(clean) and (_BY_W_O.search(clean) or _CAPITAL.findall(clean) == ["V"]):
         return Name("O", how="words")
-    capitals = set(_CAPITAL.findall(clean))
-    said = step_of_words(_IN_BRACKETS.sub(" ", clean)) or step_of_words(clean)
+    capitals, outside = set(_CAPITAL.findall(clean)), _IN_BRACKETS.sub(" ", clean)
+    if (symbol := _symbol(outside.strip())) and symbol.matrix == "A":
+        return symbol  # A2 (same mask)
+    said = step_of_words(outside) or step_of_words(clean)
     if (said is None or said[1]) and (product := _product_at_the_end(clean)):
         return product
     if len(capitals) == 1 and len(clean.split()) <= 8:
