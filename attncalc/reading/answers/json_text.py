@@ -91,8 +91,10 @@ def _texts(value: Any) -> Iterator[str]:
     yield from ("\n".join(["", *(f"| {' | '.join(row)} |" for row in rows), ""])
                 for rows in tables if rows)  # fmt: skip
     if not (listed and tables[0]) and isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+        named = [*value.items()] if isinstance(value, dict) else [("", each) for each in value]
+        for name, each in named:
+            is_said = isinstance(each, str) and name and "\n" not in each
+            yield from [f"{name} → {each}"] if is_said else _texts(each)
     elif isinstance(value, str):
         yield value
 
