@@ -6,7 +6,6 @@ Moodle, and https://docs.moodle.org/en/Embedded_Answers_(Cloze)_question_type.
 
 import re
 from collections.abc import Callable, Iterable
-from decimal import Decimal
 from functools import partial
 from xml.sax.saxutils import escape
 
@@ -107,12 +106,9 @@ def _drop_downs(key: Key, course: Course) -> Callable[[Line], str] | None:
 
 def _gap(accepted: Alone) -> str:
     """Return the syntax of a gap: numbers with their tolerances, first the one it shows later."""
-    return "{1:NUMERICAL:" + "~".join(_answer(*each) for each in accepted.ranges) + "}"
-
-
-def _answer(low: Decimal, high: Decimal) -> str:
-    value, room = (each.normalize() for each in ((low + high) / 2, (high - low) / 2))
-    return f"={value:f}:{room:f}"
+    both = [((low + high) / 2, (high - low) / 2) for low, high in accepted.ranges]
+    answers = (f"={value.normalize():f}:{room.normalize():f}" for value, room in both)
+    return "{1:NUMERICAL:" + "~".join(answers) + "}"
 
 
 def refuse_what_gaps_cannot_hold(solution: Solution, course: Course, system: str) -> None:

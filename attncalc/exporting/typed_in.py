@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.base.errors import AttncalcError
-from attncalc.base.types import Place
 from attncalc.exporting.handed_in import COURSE, PROBLEM
 from attncalc.exporting.lines import Line, as_written, lines_of, options_of, shares_of
 from attncalc.exporting.rules import Course, read_course
 from attncalc.grading.credit import score
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
-from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.marks import Marking
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.reading import read_problem
@@ -142,7 +141,8 @@ def _scores(marking: Marking, key: Key, course: Course) -> Iterator[tuple[str, d
         head = (each.head - 1,) if each.head else ()
         place = key.work.turned((*head, each.row, each.column))
         weight = course.most(each.step) / prod(key.solution.shape_of(each.step))
-        yield each.name, {"score": _share(marking, marks, place), "weight": float(weight)}
+        share = float(marking.rules.credit(marks.status(place)))
+        yield each.name, {"score": share, "weight": float(weight)}
     for line, share in shares_of(marking):
         weight = course.most(LINES) / (2 * len(marking.lines))
         yield line.name, {"score": share, "weight": float(weight)}
@@ -157,7 +157,3 @@ def _chosen(key: Key, course: Course, typed: Mapping[str, Any]) -> Iterator[tupl
         text = unescape(str(typed.get(line.name) or "")).strip()  # PrairieLearn submits HTML
         if text in options:
             yield line, options.index(text)
-
-
-def _share(marking: Marking, marks: StepMarks, place: Place) -> float:
-    return float(marking.rules.credit(marks.status(place)))
