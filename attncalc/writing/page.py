@@ -140,7 +140,13 @@ def make_page(solution: Solution, contents: Contents) -> Page:
     )
     found = _found(solution, contents.head) if contents.patterns else None
     of_all = (remark.text for remark in remarks if not remark.step)
-    content = (*_opening(work, contents), *sections, *_connections(solution, contents))
+    opening: list[parts.Part] = []
+    if contents.blank or work.problem.whose:
+        opening.append(parts.Field("Name", work.problem.whose or None, work.problem.code))
+    opening.append(parts.Facts((*conventions(work.problem), *_counted(work.problem, contents))))
+    if contents.given and contents.entries is None:
+        opening.append(parts.Given(tuple(given_grids(work, full=contents.shows_all))))
+    content = (*opening, *sections, *_connections(solution, contents))
     return Page(
         heading(solution.problem),
         (*content, *_patterns(solution, found, contents)),
@@ -161,14 +167,6 @@ def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
     entries = sum(prod(solution.shape_of(step.name)) for step in steps)
     longest: int = max(max(matrix.shape) for matrix in solution.problem.given.values())
     return entries * longest <= MOST_FOLDED
-
-
-def _opening(work: Work, contents: Contents) -> Iterator[parts.Part]:
-    if contents.blank or work.problem.whose:
-        yield parts.Field("Name", work.problem.whose or None, work.problem.code)
-    yield parts.Facts((*conventions(work.problem), *_counted(work.problem, contents)))
-    if contents.given and contents.entries is None:
-        yield parts.Given(tuple(given_grids(work, full=contents.shows_all)))
 
 
 def _is_not_asked(problem: Problem, name: str) -> bool:
