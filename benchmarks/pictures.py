@@ -20,7 +20,7 @@ from attncalc import Problem, Solution, solve
 from attncalc.writing.plotting.drawing import draw
 from attncalc.writing.plotting.figure import DOTS_PER_INCH
 from attncalc.writing.plotting.look import Look
-from attncalc.writing.plotting.picture import render
+from attncalc.writing.plotting.drawing import render
 
 LOOKS = {
     "map": Look(),

@@ -34,7 +34,7 @@ from attncalc.writing.plotting import drawing
 from attncalc.writing.plotting.drawing import MOST_LINES, draw
 from attncalc.writing.plotting.look import KINDS, Look
 from attncalc.writing.plotting.map import THICKEST, THINNEST
-from attncalc.writing.plotting.picture import NO_ATTENTION, check_ending, render
+from attncalc.writing.plotting.drawing import NO_ATTENTION, check_ending, render
 from attncalc.writing.plotting.style import DARK, LIGHT, contrast
 
 pytestmark = pytest.mark.campaign(4)

@@ -51,8 +51,8 @@ from attncalc.writing.reports.gradebook import (
     points_of_column,
     totals_of,
 )
+from attncalc.writing.reports.gradebook import overview as overview_of
 from attncalc.writing.reports.many import Marked, Shown, page_of
-from attncalc.writing.reports.overview import overview as overview_of
 
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 TABLES = ("table", "csv")

@@ -15,7 +15,7 @@ from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.qr import qr_code
 from attncalc.writing.latex import KEYS, RULE_OF_LINES
 from attncalc.writing.latex_layout import by_rows
-from attncalc.writing.paper.formulas import Formulas
+from attncalc.writing.paper.formulas import BLANK, Block, Formulas, matrix_blocks
 from attncalc.writing.paper.ink import (
     PLAIN,
     SIZE,
@@ -23,13 +23,12 @@ from attncalc.writing.paper.ink import (
     Ink,
     Look,
     beside,
+    picture,
     placed,
     rule,
     scaled,
 )
-from attncalc.writing.paper.matrices import BLANK, Block, matrix_blocks
 from attncalc.writing.paper.pages import ROOM, SMALLEST_PICTURE, Line, Sheet, broken, make_pdf
-from attncalc.writing.paper.pictures import picture
 from attncalc.writing.prose import footnote, sentence
 from attncalc.writing.translated import in_language
 

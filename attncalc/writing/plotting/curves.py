@@ -18,9 +18,8 @@ from attncalc.studies.counting import Growth
 from attncalc.studies.vary import Variation, curve
 from attncalc.studies.watched import Watched
 from attncalc.writing.plotting import figure, heatmap
-from attncalc.writing.plotting.drawing import MOST_IN_A_ROW
+from attncalc.writing.plotting.drawing import MOST_IN_A_ROW, Picture, picture_of
 from attncalc.writing.plotting.look import Look, check_drawn
-from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import POINTS, widest
 from attncalc.writing.plotting.style import NAME_SIZE, SMALL_SIZE, Palette, line_looks, palette_of
 from attncalc.writing.studies.common import shown
