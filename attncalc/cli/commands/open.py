@@ -326,7 +326,7 @@ def _write_rows(
 
     show(
         Forms(
-            lambda: probable_document(rows, title, decimals, remarks, what=what, measure=measure),
+            lambda: probable_document(rows, title, decimals, remarks, of=what, measure=measure),
             lambda: probable_as_json(rows, measure),
             lambda: probable_as_csv(rows, measure),
         ),

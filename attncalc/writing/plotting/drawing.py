@@ -29,7 +29,6 @@ from attncalc.writing.plotting import figure, heatmap, patches
 from attncalc.writing.plotting import map as maps
 from attncalc.writing.plotting.figure import FORMS, HouseFigure
 from attncalc.writing.plotting.look import Look
-from attncalc.writing.plotting.patches import has_class_map
 from attncalc.writing.plotting.style import (
     TEXT_SIZE,
     WORDS,
@@ -63,15 +62,33 @@ FULL_FROM = 0.5
 def draw(problem: Problem, heads: Sequence[Head], look: Look) -> figure.HouseFigure:
     """Draw a picture of these heads; its `notes` list omitted parts."""
     count, heads = len(heads), heads[:MOST_HEADS]
+    parts, chosen = list[figure.Mosaic](), list[maps.DrawnLines]()
     with house_style(texts_of(problem)):
-        of_class = _is_of_class(problem, heads[0], look)
-        chosen = _chosen(problem, heads, look) if look.has_map and not of_class else []
-        map_panels = _images(problem, heads, look) if of_class else None
-        parts = [map_panels or _maps(problem, heads, chosen, look)] if look.has_map else []
-        parts += [_heatmaps(problem, heads, look)] if look.has_heatmap else []
+        if _is_of_class(problem, look):
+            parts.append(_images(problem, heads, look))
+        elif look.has_map:
+            chosen = _chosen(problem, heads, look)
+            parts.append(_maps(problem, heads, chosen, look))
+        if look.has_heatmap:
+            cells, language = _cells(problem, heads, look), problem.language
+            is_masked = any(each.hidden is not None for each in cells)
+            label = f"attention weight{' (hatched: masked)' if is_masked else ''}"
+            numbers = [head.number for head in heads]
+            parts.append(_colored(cells, numbers, scale_of(heads), label, look, language))
         mosaic = reduce(figure.beside if len(heads) == 1 else figure.below, parts)
-        drawn = figure.figure_of(mosaic, _caption(problem), palette_of(look), look.size)
-    drawn.notes = (*_left_out(count), *_notes(problem, chosen), *drawn.notes)
+    return _finished(problem, mosaic, look, count, _notes(problem, chosen))
+
+
+def _finished(
+    problem: Problem, mosaic: figure.Mosaic, look: Look, heads: int, notes: Iterable[str] = ()
+) -> figure.HouseFigure:
+    """Return a mosaic as a figure, with notes on the heads that it leaves out, and others."""
+    say = words_of(problem.language)
+    footnote, texts = figure.BETWEEN.join(map(say, conventions(problem))), texts_of(problem)
+    with house_style(texts):
+        caption = figure.Caption(harmless(say(heading(problem))), footnote, texts)
+        drawn = figure.figure_of(mosaic, caption, palette_of(look), look.size)
+    drawn.notes = (*_left_out(heads), *notes, *drawn.notes)
     return drawn
 
 
@@ -97,9 +114,7 @@ def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFig
     with house_style(texts_of(solution.problem)):
         ends, language = (-furthest, furthest), solution.problem.language
         mosaic = _colored(every, numbers, ends, step.name, look, language)
-        drawn = figure.figure_of(mosaic, _caption(solution.problem), palette_of(look), look.size)
-    drawn.notes = (*_left_out(count), *drawn.notes)
-    return drawn
+    return _finished(solution.problem, mosaic, look, count)
 
 
 def draw_blank(problem: Problem, look: Look) -> figure.HouseFigure:
@@ -117,9 +132,7 @@ def draw_blank(problem: Problem, look: Look) -> figure.HouseFigure:
         numbers = range(1, most + 1) if most > 1 else [0]
         tracks = _tracks(maps.natural_room(columns), maps.least_width(columns))
         map_panels = _in_rows("map", [partial(panel, number) for number in numbers], tracks)
-        drawn = figure.figure_of(map_panels, _caption(problem), palette, look.size)
-    drawn.notes = (*_left_out(attention.n_heads), *drawn.notes)
-    return drawn
+    return _finished(problem, map_panels, look, attention.n_heads)
 
 
 def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, ...]:
@@ -130,7 +143,7 @@ def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, 
             (found,) = _cells(problem, [head], look)
             cells = _in_language(found, problem.language)
             return figure.notes_of(heatmap.draw_heatmap(axes, cells, scale, palette=palette))
-        if _is_of_class(problem, head, look):
+        if _is_of_class(problem, look):
             below_it: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.08)}
             maps.draw_legend(axes, FRAMED, palette, linewidth=patches.FRAME, **below_it)
             attended = patches.attended_by_class(problem, head, values=look.values)
@@ -206,7 +219,7 @@ def _maps(
     return maps.with_legend(map_panels, "legend", ranks, palette, rows)
 
 
-def _is_of_class(problem: Problem, head: Head, look: Look) -> bool:
+def _is_of_class(problem: Problem, look: Look) -> bool:
     """Return whether the map shows the class token on the image, not lines between all tokens."""
     return look.has_map and not look.every_line and patches.has_class_map(problem)
 
@@ -253,14 +266,6 @@ def _legend_rows(ranks: int, heads: int, look: Look) -> int:
         return 1
     is_beside = look.has_heatmap and heads == 1
     return 1 if look.size[0] >= LEGEND_WIDTH * ranks * (2 if is_beside else 1) else ranks
-
-
-def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosaic:
-    numbers = [head.number for head in heads]
-    cells = _cells(problem, heads, look)
-    is_masked = any(each.hidden is not None for each in cells)
-    label = f"attention weight{' (hatched: masked)' if is_masked else ''}"
-    return _colored(cells, numbers, scale_of(heads), label, look, problem.language)
 
 
 def _colored(
@@ -316,12 +321,6 @@ def _named(axes: Axes, number: int, palette: Palette, say: Callable[[str], str] 
     if number:
         title = say(f"head {number}")
         axes.set_title(title, pad=HEAD_GAP, size=TEXT_SIZE, color=palette.strong)
-
-
-def _caption(problem: Problem) -> figure.Caption:
-    say = words_of(problem.language)
-    footnote = " · ".join(map(say, conventions(problem)))
-    return figure.Caption(harmless(say(heading(problem))), footnote, texts_of(problem))
 
 
 def _reach(scale: heatmap.Scale, look: Look) -> float | None:
@@ -445,7 +444,7 @@ def render(
     told = _told(problem, heads[:MOST_HEADS], look)
     figure.notes = (*_of_several(solution, heads), *figure.notes)
     kind = _KINDS[look.kind]
-    if has_class_map(problem) and look.has_map and not look.every_line:
+    if _is_of_class(problem, look):
         kind = kind.replace("Connection map", _OF_CLASS)
     return _picture(problem, figure, form, kind, told)
 
@@ -465,8 +464,8 @@ def gradient_step(solution: Solution, name: str, look: Look) -> Step:
 def render_gradient(solution: Solution, name: str, form: str, look: Look) -> Picture:
     """Draw a gradient as a file of the given form, with white at 0."""
     step = gradient_step(solution, name, look)
-    figure = draw_gradient(solution, step, look)
-    return _picture(solution.problem, figure, form, _GRADIENT, [f"{step.name}, {step.title}"])
+    drawn = draw_gradient(solution, step, look)
+    return _picture(solution.problem, drawn, form, _GRADIENT, [f"{step.name}, {step.title}"])
 
 
 def render_blank(problem: Problem, form: str) -> Picture:

@@ -142,7 +142,9 @@ def natural_cell(cells: Cells, side: float = 0.0, largest: float = LARGEST) -> R
     """Return the inches of a cell with a readable number, as far as the page allows."""
     rows, columns = np.shape(cells.values)
     wanted = max(side, CELL, LEAST_SIDE / rows), max(side, CELL, LEAST_SIDE / columns)
-    wide = max(wanted[1], cells.widest_text + 0.1, _width_for(cells.names[1]))
+    names = cells.names[1]  # of few columns, short ones are horizontal
+    below_names = widest(names, style.NAME_SIZE) + 0.06 if len(names) <= FEW_NAMES else 0.0
+    wide = max(wanted[1], cells.widest_text + 0.1, below_names * (below_names <= WIDEST_NAME))
     cell = min(wide, largest / columns), min(wanted[0], largest / rows)
     if _value_size(cells, cell):
         return cell
@@ -224,12 +226,6 @@ def write_in_cells(
         ink = style.WHITE if is_white else style.BLACK
         text = axes.text(column, row, texts[row][column], color=ink, **look)
         text.set(gid=gid, in_layout=False)
-
-
-def _width_for(names: Sequence[str]) -> float:
-    """Return the width of a cell below the names of few columns, if they are short."""
-    width = widest(names, style.NAME_SIZE) + 0.06 if len(names) <= FEW_NAMES else 0.0
-    return width if width <= WIDEST_NAME else 0.0
 
 
 def _cell(cells: Cells, room: Room, proportion: float | None = None) -> Room:

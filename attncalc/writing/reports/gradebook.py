@@ -11,7 +11,7 @@ from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Bullets, Document, Part, Table
 from attncalc.writing.reports.class_rows import EARNED, POSSIBLE, ClassRow
-from attncalc.writing.reports.many import COLUMNS, MOST_COMMON, Fact, csv_line, totals_in_words
+from attncalc.writing.reports.many import COLUMNS, MOST_COMMON, csv_line, totals_in_words
 from attncalc.writing.verdict import Said
 
 POINTS_POSSIBLE = "Points Possible"
@@ -251,20 +251,17 @@ def _causes(handed: Sequence[ClassRow], several: bool) -> Iterator[tuple[str, ..
     counts: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], tuple[str, str]] = {}
     for each in handed:
-        fact = each.outcome.marked
-        for step, says, sample in () if fact is None else _mistakes(each, fact):
+        if (fact := each.outcome.marked) is None:
+            continue
+        mistakes = [*fact.mistakes]  # and the first one, if it has several causes or none
+        if fact.first and fact.first not in {step for step, *_ in mistakes}:
+            mistakes.append((fact.first, "no single cause", each.outcome.cells[FIRST_WRONG]))
+        for step, says, sample in mistakes:
             key = _named(each, step, several), says
             counts[key] += 1
             first.setdefault(key, (sample, each.student[0]))
     for key, count in counts.most_common(MOST_CAUSES):
         yield str(count), *key, *first[key]
-
-
-def _mistakes(entry: ClassRow, fact: Fact) -> Iterator[Sequence[str]]:
-    """Yield the mistakes with one cause, and the first one if it has several or none."""
-    yield from fact.mistakes
-    if fact.first and fact.first not in {step for step, *_ in fact.mistakes}:
-        yield fact.first, "no single cause", entry.outcome.cells[FIRST_WRONG]
 
 
 def _named(entry: ClassRow, step: str, several: bool) -> str:

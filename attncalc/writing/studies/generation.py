@@ -1,7 +1,6 @@
 """Generated tokens: candidates of each step, beams and their tree, the cache; and likely tokens."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from math import isfinite, log
 from typing import IO, Any
 
@@ -9,9 +8,9 @@ import numpy as np
 
 from attncalc.base.text import numbered, on_a_line
 from attncalc.studies.draws import GENERATOR
-from attncalc.studies.generate import Candidate, Generation, Step
+from attncalc.studies.generate import Candidate, Generation
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, Table
-from attncalc.writing.studies.common import filled, in_json, in_rows, sheet, shown
+from attncalc.writing.studies.common import filled, in_json, in_rows, shown
 
 OF_TREE = "Each branch of the tree ends with the sum of ln p up to there."
 NOT_READ = "the cache has no row of the last new token: no layer has read it"
@@ -24,7 +23,9 @@ def document(made: Generation, *, full: bool = False, cache: bool = False) -> Do
     parts: list[Part] = [Facts(said_of(made)), Bullets(tuple(_told(made)))]
     parts += [_step(made, number, full=full) for number in range(len(made.steps))]
     if made.settings.beams > 1:
-        parts += [_finished(made, full=full), Bullets((OF_TREE,)), _tree(made)]
+        rows = tuple(tree_lines(made))
+        tree = Table("Tree of the beams", ("tokens", "sum of ln p"), rows, rows)
+        parts += [_finished(made, full=full), Bullets((OF_TREE,)), tree]
     if cache:
         parts += _cached(made, full=full)
     return Document(made.source.title, tuple(parts), (NOT_READ,) if cache and made.cache else ())
@@ -105,11 +106,6 @@ def _finished(made: Generation, *, full: bool) -> Sheet:
     return filled("Finished beams", names, columns, rows, full=full)
 
 
-def _tree(made: Generation) -> Table:
-    rows = tuple(tree_lines(made))
-    return Table("Tree of the beams", ("tokens", "sum of ln p"), rows, rows)
-
-
 def tree_lines(made: Generation) -> Iterator[tuple[str, str]]:
     """Yield the lines of the tree of kept candidates; a chain without branches is one line."""
     kept = {
@@ -145,12 +141,8 @@ def _cached(made: Generation, *, full: bool) -> Iterator[Sheet]:
         for head, rows in enumerate(heads, start=1):
             of = f", head {head}" if len(heads) > 1 else ""
             title = f"Cached {what} {name}{of}"
-            columns, named = numbered(rows.shape[1]), tokens[: len(rows)]
-            yield sheet(title, named, columns, partial(_entry, made, rows), full=full)
-
-
-def _entry(made: Generation, rows: Any, i: int, j: int) -> str:
-    return shown(float(rows[i, j]), made.source.decimals)
+            cells = [[shown(each, made.source.decimals) for each in row] for row in rows.tolist()]
+            yield filled(title, tokens[: len(rows)], numbered(rows.shape[1]), cells, full=full)
 
 
 def as_json(made: Generation, *, cache: bool = False) -> str:
@@ -160,7 +152,15 @@ def as_json(made: Generation, *, cache: bool = False) -> str:
         "prompt": list(made.source.prompt),
         "tokens": list(made.tokens),
         "text": made.text,
-        "steps": [_step_in_json(made, number, step) for number, step in enumerate(made.steps)],
+        "steps": [
+            {
+                "step": number,
+                "chosen": next((each.token for each in step.candidates if each.is_chosen), None),
+                **({} if step.drawn is None else {"drawn": step.drawn}),
+                "candidates": [_candidate(made, each) for each in step.candidates],
+            }
+            for number, step in enumerate(made.steps, start=1)
+        ],
         "beams": [
             {"tokens": list(each.tokens), "log_probability": each.total, "score": each.score}
             for each in made.beams
@@ -169,13 +169,6 @@ def as_json(made: Generation, *, cache: bool = False) -> str:
     if cache:
         content["cache"] = {name: each.tolist() for name, each in made.cache.items()}
     return in_json(content)
-
-
-def _step_in_json(made: Generation, number: int, step: Step) -> dict[str, Any]:
-    drawn = {} if step.drawn is None else {"drawn": step.drawn}
-    chosen = next((each.token for each in step.candidates if each.is_chosen), None)
-    listed = [_candidate(made, each) for each in step.candidates]
-    return {"step": number + 1, "chosen": chosen, **drawn, "candidates": listed}
 
 
 def _candidate(made: Generation, each: Candidate) -> dict[str, Any]:
@@ -210,16 +203,10 @@ def write_npz(made: Generation, file: IO[bytes]) -> None:
 
 
 def probable_document(
-    rows: Sequence[Row],
-    title: str,
-    decimals: int,
-    remarks: Sequence[str] = (),
-    *,
-    what: str = "Next tokens",
-    measure: str = "probability",
+    rows: Sequence[Row], title: str, decimals: int, remarks: Sequence[str], *, of: str, measure: str
 ) -> Document:
     """Return a table of tokens or classes, the most probable first."""
-    of, what = what, "class" if what == "Classes" else "token"
+    what = "class" if of == "Classes" else "token"
     named = any(str(number) != word for number, word, _ in rows)
     headings = ("id", what, measure) if named else ("id", measure)
     cells = tuple(
@@ -232,13 +219,13 @@ def probable_document(
     return Document(title, (facts, Table(f"{of}, {order}", headings, cells, told)))
 
 
-def probable_as_json(rows: Sequence[Row], measure: str = "probability") -> str:
+def probable_as_json(rows: Sequence[Row], measure: str) -> str:
     """Return the most probable tokens or classes as JSON."""
     listed = [{"id": i, "text": word, measure: share} for i, word, share in rows]
     return in_json({"next": listed})
 
 
-def probable_as_csv(rows: Sequence[Row], measure: str = "probability") -> str:
+def probable_as_csv(rows: Sequence[Row], measure: str) -> str:
     """Return the most probable tokens or classes as CSV."""
     lines = [(str(i), word, repr(share)) for i, word, share in rows]
     return in_rows([("id", "text", measure), *lines])

@@ -75,7 +75,10 @@ def document(found: Found, *, full: bool = False) -> Document:
     """Return what was found as tables."""
     match found:
         case Walk():
-            return _layers(found, full=full)
+            parts: list[Part] = [facts_of(found)]
+            for number, solution in found.run():
+                parts += sheets_of(number, solution, only=found.only, full=full)
+            return Document(found.title, tuple(parts))
         case Lens():
             return _lens(found, full=full)
         case Rollout():
@@ -88,13 +91,6 @@ def page(found: Found, *, full: bool = False) -> str:
     if not isinstance(found, Walk):
         return write_html(document(found, full=full))
     return layers_page(found, facts_of(found), partial(sheets_of, only=found.only, full=full))
-
-
-def _layers(walk: Walk, *, full: bool) -> Document:
-    parts: list[Part] = [facts_of(walk)]
-    for number, solution in walk.run():
-        parts += sheets_of(number, solution, only=walk.only, full=full)
-    return Document(walk.title, tuple(parts))
 
 
 def sheets_of(
@@ -195,7 +191,12 @@ def _comparison(found: Comparison, *, full: bool) -> Document:
         decimals = each.clean.problem.decimals
         for step in chosen(each.clean.problem, found.walk.only):
             pair = each.clean[step.name], each.changed[step.name]
-            rows.append((str(each.number), step.name, *_difference(pair, decimals)))
+            before, after = pair
+            with np.errstate(invalid="ignore"):  # masked scores are -∞ in both
+                far = np.nan_to_num(np.abs(after.astype(float) - before), nan=0.0)
+            differs = round_floats(before, decimals) != round_floats(after, decimals)
+            count = f"{int(differs.sum()):,} of {differs.size:,}"
+            rows.append((str(each.number), step.name, count, f"{far.max(initial=0.0):.3g}"))
             texts = partial(_both, pair, decimals)
             tables += _sheets(each.number, each.clean, step, pair[0].shape, texts, full=full)
     columns = "entries that differ", "largest difference"
@@ -204,13 +205,6 @@ def _comparison(found: Comparison, *, full: bool) -> Document:
     summary = filled("What changes", names, columns, [row[2:] for row in rows], full=True)
     parts = (facts_of(found.walk, *said), *effect, summary, *tables)
     return Document(f"Without and with changes: {found.walk.title}", parts)
-
-
-def _difference(pair: tuple[Matrix, Matrix], decimals: int) -> tuple[str, str]:
-    with np.errstate(invalid="ignore"):  # masked scores are -∞ in both
-        far = np.nan_to_num(np.abs(pair[1].astype(float) - pair[0]), nan=0.0)
-    differs = round_floats(pair[0], decimals) != round_floats(pair[1], decimals)
-    return f"{int(differs.sum()):,} of {differs.size:,}", f"{far.max(initial=0.0):.3g}"
 
 
 def _both(pair: tuple[Matrix, Matrix], decimals: int, place: tuple[Any, ...]) -> list[str]:

@@ -165,15 +165,12 @@ def as_json(variation: Variation) -> str:
         "watched": [each.name for each in variation.watched],
     }
     found = [_changeover(variation.problem, each) for each in variation.changeovers]
-    return in_json({**about, "rows": rows, "changeovers": found, **_moved(variation)})
-
-
-def _moved(variation: Variation) -> dict[str, Any]:
     effects = [
         {"step": each.step, "how": each.how, "outputs": [place + 1 for place in each.outputs]}
         for each in variation.moved
     ]
-    return {"moved": effects} if effects else {}
+    moved = {"moved": effects} if effects else {}
+    return in_json({**about, "rows": rows, "changeovers": found, **moved})
 
 
 def _changeover(problem: Problem, found: Changeover) -> dict[str, Any]:
