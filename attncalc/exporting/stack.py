@@ -231,7 +231,13 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     ]
     field = template("stack-input.xml")
     # STACK stores at most 255 letters of an answer: it is a variable, of any length
-    variables = [*_ranges(key, places), *(f"key{name}: {right};" for _, name, right in fields)]
+    variables = []  # the ranges of right entries, which only the server knows, and the key
+    for place in places:
+        heads: Any = accepted_alone(key, place.name)
+        rows = heads[place.head - 1] if place.head else heads
+        said = lists([[each.ranges for each in row] for row in rows])
+        variables.append(f"right{place.variable}: {said};")
+    variables += [f"key{name}: {right};" for _, name, right in fields]
     filled = template("stack-question.xml").format(
         name=escape(on_a_line(name)),
         text=worksheet(solution, course, _asks, _chooses if lines else None),
@@ -260,14 +266,6 @@ def _asks(grid: Grid) -> str:
 def _key(solution: Solution, place: Place) -> str:
     digits = np.asarray(solution.shown(place.name), np.float64)
     return matrix(digits[place.head - 1] if place.head else digits)
-
-
-def _ranges(key: Key, places: list[Place]) -> Iterator[str]:
-    """Yield the ranges of right entries, as variables, which only the server knows."""
-    for place in places:
-        heads: Any = accepted_alone(key, place.name)
-        rows = heads[place.head - 1] if place.head else heads
-        yield f"right{place.variable}: {lists([[each.ranges for each in row] for row in rows])};"
 
 
 def _lines(key: Key, course: Course) -> dict[Line, set[int]]:

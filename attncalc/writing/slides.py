@@ -40,10 +40,6 @@ LARGEST = 1.5
 """How much small matrices and maps are enlarged."""
 
 
-Known = dict[str, tuple[Grid, ...]]
-"""The matrices that are known so far, by name."""
-
-
 class Slide(NamedTuple):
     """One idea.
 
@@ -75,7 +71,7 @@ def slides_of(page: Page, entries: Mapping[str, Sequence[Place]]) -> Iterator[Sl
         first one.
     """
     work, say = Work(page.solution, page.fractions), catalogue(page.language).say
-    known: Known = {}
+    known: dict[str, tuple[Grid, ...]] = {}  # the matrices that are known so far
     given = part_in_language(Given(tuple(given_grids(work, full=True))), page.language)
     for grid in given.grids:
         known[grid.name] = (*known.get(grid.name, ()), grid)
@@ -116,8 +112,9 @@ def _title_of(part: Connections, head: int, say: Callable[[str], str]) -> str:
 
 
 def _of_entry(
-    work: Work, section: Section, place: Place, line: Derivation, known: Known
-) -> Iterator[Slide]:
+    work: Work, section: Section, place: Place, line: Derivation,
+    known: Mapping[str, Sequence[Grid]],
+) -> Iterator[Slide]:  # fmt: skip
     """Yield the equation of a step, the work of an entry line by line, and the whole matrix."""
     name, inner = section.step.name, work.turned(place)
     title = f"{in_text(Symbol(name))} = {in_text(section.formula)}"
@@ -132,8 +129,11 @@ def _of_entry(
     for count in range(2, len(lines)):
         yield Slide(title, grids, lit, entry, lines=tuple(lines[:count]))
     yield Slide(title, grids, lit, entry, True, tuple(lines))
-    shares = _shares(result, place) if result and section.step.role == "weights" else ()
-    yield Slide(title, grids, is_filled=True, shares=shares)
+    shares: list[tuple[str, float, str]] = []
+    if result and section.step.role == "weights":
+        texts = [_text(result.cell(place[-2], column)) for column in range(len(result.columns))]
+        shares = [(x, _size(text), text) for x, text in zip(result.columns, texts, strict=True)]
+    yield Slide(title, grids, is_filled=True, shares=tuple(shares))
 
 
 def lines_of(line: Derivation) -> list[str]:
@@ -147,16 +147,9 @@ def _of_head(grids: Sequence[Grid], head: int) -> Grid | None:
     return next((each for each in grids if each.head == head), grids[0] if grids else None)
 
 
-def _shares(grid: Grid, place: Place) -> tuple[tuple[str, float, str], ...]:
-    *_, row, _ = place
-    texts = [_text(grid.cell(row, column)) for column in range(len(grid.columns))]
-    sizes = (text.rstrip(DAGGER).replace("∞", "") for text in texts)
-    both = zip(grid.columns, sizes, texts, strict=True)
-    return tuple((name, _size(size), text) for name, size, text in both)
-
-
 def _size(text: str) -> float:
-    above, _, below = text.replace(",", ".").partition("/")
+    plain = text.rstrip(DAGGER).replace("∞", "").replace(",", ".")
+    above, _, below = plain.partition("/")
     try:
         return min(1.0, abs(float(above) / float(below or 1)))
     except (ValueError, ZeroDivisionError):

@@ -1,7 +1,7 @@
 """A document in another language: its sentences, and the numbers of its matrices and work."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -57,15 +57,15 @@ def _part(part: parts.Part, words: Catalogue) -> parts.Part:
         if name in _FIELDS and isinstance(value, tuple | str)
     }
     if isinstance(part, parts.Connections):
-        changed["heads"] = tuple((head, _told(told, words)) for head, told in part.heads)
-        changed["attended"] = part.attended and _attended(part.attended, words)
+        changed |= _connections(part, words)
     if isinstance(part, parts.Field) and part.text and _CODE.search(part.text):
         changed["text"] = _CODE.sub(lambda found: words.say(found[0]), part.text)
     if isinstance(part, parts.Table):
         changed |= {"title": words.say(part.title), "headings": _said(part.headings, words)}
-        changed |= {
-            name: _rows(getattr(part, name), words, part.is_of_names) for name in ("rows", "told")
-        }
+        first = str if part.is_of_names else words.each
+        for name in ("rows", "told"):
+            rows = ((first(one), *map(words.each, texts)) for one, *texts in getattr(part, name))
+            changed[name] = tuple(rows)
     return cast("parts.Part", part._replace(**changed))
 
 
@@ -73,26 +73,19 @@ def _said(texts: Any, words: Catalogue) -> Any:
     return words.say(texts) if isinstance(texts, str) else tuple(map(words.say, texts))
 
 
-def _rows(rows: Any, words: Catalogue, is_of_names: bool) -> Any:
-    """Return rows of a table; the first text of each may be a name."""
-    first = str if is_of_names else words.each
-    return tuple((first(name), *map(words.each, texts)) for name, *texts in rows)
+def _connections(part: parts.Connections, words: Catalogue) -> dict[str, Any]:
+    """Return the sentences and the inputs of outputs, each translated when it is asked for."""
 
+    def told(texts: Sequence[str]) -> parts.LazySentences:
+        return parts.LazySentences(len(texts), lambda place: words.say(texts[place]))
 
-def _meanings(entries: Any, words: Catalogue) -> Any:
-    return tuple((sign, words.say(means)) for sign, means in entries)
-
-
-def _told(told: Any, words: Catalogue) -> parts.LazySentences:
-    return parts.LazySentences(len(told), lambda place: words.say(told[place]))
-
-
-def _attended(attended: Any, words: Catalogue) -> Any:
     def shown(head: int, output: int) -> parts.Attended:
-        row = attended(head, output)
-        return cast("parts.Attended", row._replace(texts=[*map(words.number, row.texts)]))
+        assert part.attended is not None
+        row = part.attended(head, output)
+        return row._replace(texts=[*map(words.number, row.texts)])
 
-    return shown
+    heads = tuple((head, told(texts)) for head, texts in part.heads)
+    return {"heads": heads, "attended": part.attended and shown}
 
 
 def _grid(grid: parts.Grid, words: Catalogue) -> parts.Grid:
@@ -122,7 +115,9 @@ def _numbers(value: Any, words: Catalogue) -> Any:
 
 _FIELDS: dict[str, Callable[[Any, Catalogue], Any]] = {
     **dict.fromkeys(("texts", "sentences", "remarks", "said"), _said),
-    **dict.fromkeys(("legend", "entries"), _meanings),
+    **dict.fromkeys(
+        ("legend", "entries"), lambda of, words: tuple((sign, words.say(x)) for sign, x in of)
+    ),
     "grids": lambda grids, words: tuple(_grid(grid, words) for grid in grids),
     **dict.fromkeys(("lines", "formula"), _numbers),
 }
