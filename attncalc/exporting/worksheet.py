@@ -180,10 +180,7 @@ class _Html(DocumentWriter[str]):
         yield f"<h4>{self.say('Given')}</h4>"
         for grid in given.grids:
             yield f"<div style='{_BESIDE}'><p>{self._named(grid)}</p>"
-            # a worksheet omits nothing; numbers are written for programs
-            cells = [
-                [inert(plain_entry(cell)) if cell else "" for cell in row] for row in grid.cells()
-            ]
+            cells = [[_text(cell) for cell in row] for row in grid.cells()]
             yield table(grid.rows, grid.columns, cells)
             yield "</div>"
 

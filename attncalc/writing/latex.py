@@ -243,9 +243,16 @@ class _Latex(parts.DocumentWriter[str]):
         yield from self._result(section, " = ".join(_equation(section)))
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
-        yield from _footnote(section, self.say)
+        if found := section.hidden:
+            both = ((in_tex(entry), in_tex(value)) for entry, value in found[:MOST_NAMED])
+            values = [rf"\({entry} = {value}\)" for entry, value in both]
+            said = "; ".join([*values, *map(self.say, more_than_named(found))])
+            yield rf"\noindent \textdagger{{}} {in_latex(self.say('not zero'))}: {said}.\par"
         yield from map(_said, section.remarks)
-        yield from self._work(section)
+        for lines in layout.by_rows(section.lines, at_least=LINES_TOGETHER):
+            yield rf"{{{_WORK}\begin{{align*}}"  # small, as many entries side by side as fit
+            yield " \\\\\n".join(layout.in_columns(lines, self.room / SMALL))
+            yield r"\end{align*}\par}"
 
     def _result(self, section: parts.Section, equation: str) -> Iterator[str]:
         """Yield the equation and the matrix on one line, or the matrices below it.
@@ -284,13 +291,6 @@ class _Latex(parts.DocumentWriter[str]):
         rise = rf"\raisebox{{{0.75 * len(section.shown[0].rows):.1f}em}}{{{label}}}"
         matrix = rf"\(\displaystyle {matrices}\)"
         yield rf"\noindent {matrix}\hspace{{2em}}\smash{{{rise}}}\par{_room(section)}"
-
-    def _work(self, section: parts.Section) -> Iterator[str]:
-        """Yield the work, small, with as many entries side by side as fit."""
-        for lines in layout.by_rows(section.lines, at_least=LINES_TOGETHER):
-            yield rf"{{{_WORK}\begin{{align*}}"
-            yield " \\\\\n".join(layout.in_columns(lines, self.room / SMALL))
-            yield r"\end{align*}\par}"
 
     def legend(self, legend: parts.Legend) -> Iterator[str]:
         keys = (f"{self.say(KEYS.get(key, key))} {means}" for key, means in legend.entries)
@@ -349,7 +349,8 @@ def _height(written: str) -> float:
     strut = layout.EMPTY_STRUT.search(written)
     row = 10 * float(strut[1]) + 3.6 if strut else 12.3
     heads = 13.0 if r"\overset" in written else 4.0
-    bare = _without(_without(written, "matrix", lambda _: ""), "bmatrix", _counted)
+    bare = _without(written, "matrix", lambda _: "")
+    bare = _without(bare, "bmatrix", lambda matrix: f"\0{len(matrix.split(_ROW))}\0")
     rows = [max(map(int, line.split("\0")[1::2]), default=0) for line in bare.split(_ROW)]
     total = sum(n * row + heads if n else 14.0 for n in rows) + 4.0
     total += sum(map(float, _SPACE.findall(written)))
@@ -364,10 +365,6 @@ def _without(written: str, name: str, put: Callable[[str], str]) -> str:
     first, *others = written.split(rf"\begin{{{name}}}")
     each = (other.partition(rf"\end{{{name}}}") for other in others)
     return first + "".join(put(inside) + behind for inside, _, behind in each)
-
-
-def _counted(matrix: str) -> str:
-    return f"\0{len(matrix.split(_ROW))}\0"
 
 
 def _room(section: parts.Section) -> str:
@@ -389,13 +386,6 @@ def _beside(blocks: Iterable[layout.MatrixBlock]) -> str:
 def _on_one_page(lines: Iterable[str]) -> str:
     whole = "\n".join(lines)
     return rf"\noindent\begin{{minipage}}{{\linewidth}}{whole}\end{{minipage}}\par"
-
-
-def _footnote(section: parts.Section, say: Callable[[str], str]) -> Iterator[str]:
-    if found := section.hidden:
-        values = [rf"\({in_tex(entry)} = {in_tex(value)}\)" for entry, value in found[:MOST_NAMED]]
-        said = "; ".join([*values, *map(say, more_than_named(found))])
-        yield rf"\noindent \textdagger{{}} {in_latex(say('not zero'))}: {said}.\par"
 
 
 def _empty_map(

@@ -109,11 +109,12 @@ _BETWEEN = {
 
 def _index(text: str) -> str:
     """Return an index, a size or a condition in TeX, without signs that GitHub misreads."""
-    return _WORDS.sub(lambda found: _SIGNS.get(found[0]) or _word_in_tex(found[0]), text)
 
+    def written(found: re.Match[str]) -> str:
+        word = found[0]
+        return _SIGNS.get(word) or (name_in_tex(word) if "_" in word else word)
 
-def _word_in_tex(word: str) -> str:
-    return name_in_tex(word) if "_" in word else word
+    return _WORDS.sub(written, text)
 
 
 _WORDS = re.compile(r"[^\W\d]\w{0,99}|[%≤≥≠<>*]")

@@ -239,16 +239,13 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         for text in (*footnote(section, self.say), *section.remarks):
             yield element("p", text, class_="remark")
         if section.lines:
-            yield self._work(section)
+            lines = joined(map(_line, section.lines), LINE)
+            what = self.say(f"How {section.step.name} is calculated")
+            summary, room = element("summary", what), {"role": "group", "tabindex": 0}
+            shown = element("div", LINE, lines, LINE, class_="lines wide", aria_label=what, **room)
+            yield element("details", summary, shown, class_="work", open=self.unfolded)
         if section.has_room:
             yield element("div", element("p", self.say("Work:")), class_="room")
-
-    def _work(self, section: parts.Section) -> Html:
-        lines = joined(map(_line, section.lines), LINE)
-        what = self.say(f"How {section.step.name} is calculated")
-        summary, room = element("summary", what), {"role": "group", "tabindex": 0}
-        shown = element("div", LINE, lines, LINE, class_="lines wide", aria_label=what, **room)
-        return element("details", summary, shown, class_="work", open=self.unfolded)
 
     def legend(self, legend: parts.Legend) -> Iterator[Html]:
         ranks = {rank: element(name, self.say(look)) for rank, (name, look) in RANKS.items()}
@@ -256,21 +253,15 @@ class _HtmlForm(parts.DocumentWriter[Html]):
         yield element("p", joined(said, ", "), class_="legend")
 
     def connections(self, connections: parts.Connections) -> Iterator[Html]:
-        kinds = self._drawn(connections)
-        heads = (self._head(connections, kinds, *each) for each in connections.shown)
-        title = self.say(connections.title)
-        yield self._section(title, _beside(heads, "heads"), class_="connections")
-
-    def _head(
-        self, connections: parts.Connections, kinds: Sequence[str],
-        place: int, number: int, told: list[str],
-    ) -> Html:  # fmt: skip
-        """Return the connections of one head: sentences, its map and its heatmap."""
-        panel = Panel(connections, place, number, self.prefix, tuple(told), self.say)
-        name = {"data_weights": connections.weights, "data_head": number or None}
-        title = [self._heading(2, self.say(f"Head {number}"))] if number else []
-        drawn = _beside(_figure(panel, kind) for kind in kinds)
-        return element("div", *title, _bullets(told, **name), drawn, class_="head")
+        kinds, heads = self._drawn(connections), list[Html]()
+        for place, number, told in connections.shown:
+            panel = Panel(connections, place, number, self.prefix, tuple(told), self.say)
+            name = {"data_weights": connections.weights, "data_head": number or None}
+            title = [self._heading(2, self.say(f"Head {number}"))] if number else []
+            drawn = _beside(_figure(panel, kind) for kind in kinds)
+            heads.append(element("div", *title, _bullets(told, **name), drawn, class_="head"))
+        title_of_all = self.say(connections.title)
+        yield self._section(title_of_all, _beside(heads, "heads"), class_="connections")
 
     def _drawn(self, connections: parts.Connections) -> list[str]:
         """Return which pictures of these weights the page has room for, and note which not."""

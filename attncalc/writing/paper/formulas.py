@@ -125,39 +125,26 @@ class Formulas:
         return self.ink.text(f"{between}{sign}{between}{after}", Look(size))
 
     def _mrow(self, node: Element, size: float) -> Box:
+        """Return parts side by side, with brackets as high as what is between them."""
         parts = [self._child(node, place, size) for place in range(len(node))]
-        return beside(self._grown(node, parts, size))
+        high = max((part.up for part in parts), default=0.0)
+        low = max((part.down for part in parts), default=0.0)
+        for place, child in enumerate(node if high + low >= 1.7 * size else ()):
+            if child.tag == "mo" and child.text in ("(", ")", "[", "]"):
+                parts[place] = _bracket(child.text, high, low, size)
+        return beside(parts)
 
     _math = _mrow
 
-    def _grown(self, node: Element, parts: list[Box], size: float) -> list[Box]:
-        """Return the parts with brackets as high as what is between them."""
-        high = max((part.up for part in parts), default=0.0)
-        low = max((part.down for part in parts), default=0.0)
-        if high + low < 1.7 * size:
-            return parts
-        return [
-            _bracket(child.text or "", high, low, size)
-            if child.tag == "mo" and child.text in ("(", ")", "[", "]")
-            else part
-            for child, part in zip(node, parts, strict=True)
-        ]
-
     def _mi(self, node: Element, size: float) -> Box:
-        text = node.text or ""
-        is_slanted = len(text) == 1 and text.isalpha() and text != "Φ"
+        text = node.text or "\u2009"  # that of a space
+        is_slanted = node.tag == "mi" and len(text) == 1 and text.isalpha() and text != "Φ"
         return self.ink.text(text, Look(size, slanted=is_slanted))
 
-    def _mn(self, node: Element, size: float) -> Box:
-        return self.ink.text(node.text or "", Look(size))
+    _mn = _mtext = _mspace = _mi
 
     def _mo(self, node: Element, size: float) -> Box:
         return self._spaced(node.text or "", size)
-
-    _mtext = _mn
-
-    def _mspace(self, node: Element, size: float) -> Box:
-        return self.ink.text("\u2009", Look(size))
 
     def _mfrac(self, node: Element, size: float) -> Box:
         top, bottom = (self.box(child, max(SMALLEST, 0.88 * size)) for child in node)

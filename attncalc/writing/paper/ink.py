@@ -93,11 +93,16 @@ class Box(NamedTuple):
         return self.up + self.down
 
 
-def moved(mark: Mark, x: float, y: float) -> Mark:
-    """Return a mark at another place."""
+def moved(mark: Mark, x: float, y: float, share: float = 1.0) -> Mark:
+    """Return a mark at a share of its size and at another place."""
     if isinstance(mark, Stroke):
-        return mark._replace(xs=tuple(a + x for a in mark.xs), ys=tuple(b + y for b in mark.ys))
-    return mark._replace(x=mark.x + x, y=mark.y + y)
+        xs, ys = (tuple(each * share for each in side) for side in (mark.xs, mark.ys))
+        return mark._replace(xs=tuple(a + x for a in xs), ys=tuple(b + y for b in ys))
+    at = mark.x * share + x, mark.y * share + y
+    if isinstance(mark, Disc):
+        return Disc(*at, mark.radius * share)
+    look = mark.look if share == 1 else mark.look._replace(size=mark.look.size * share)
+    return mark._replace(x=at[0], y=at[1], look=look, width=mark.width * share)
 
 
 def upright(box: Box, x: float) -> tuple[Mark, ...]:
@@ -108,18 +113,8 @@ def upright(box: Box, x: float) -> tuple[Mark, ...]:
 
 def scaled(box: Box, share: float) -> Box:
     """Return a box at a share of its size."""
-    marks = tuple(_scaled(mark, share) for mark in box.marks)
+    marks = tuple(moved(mark, 0.0, 0.0, share) for mark in box.marks)
     return Box(box.width * share, box.up * share, box.down * share, marks)
-
-
-def _scaled(mark: Mark, share: float) -> Mark:
-    if isinstance(mark, Stroke):
-        xs, ys = (tuple(each * share for each in side) for side in (mark.xs, mark.ys))
-        return mark._replace(xs=xs, ys=ys)
-    if isinstance(mark, Disc):
-        return Disc(mark.x * share, mark.y * share, mark.radius * share)
-    look, width = mark.look._replace(size=mark.look.size * share), mark.width * share
-    return mark._replace(x=mark.x * share, y=mark.y * share, look=look, width=width)
 
 
 def placed(parts: Iterable[tuple[float, float, Box]], width: float | None = None) -> Box:
@@ -295,26 +290,18 @@ class _Drawing:
     def _text(self, node: Element, class_: str) -> Iterator[Mark]:
         if "note" in class_ or ("masked" in class_ and "heatmap" in class_):
             return
-        look = self._look(class_)
-        box = self.ink.text(node.text or "", look)
+        is_weight, grey = "weights" in class_, 1.0 if "deep" in class_ else 0.0
+        size = (WEIGHT if is_weight else NAME) * self.scale
+        box = self.ink.text(node.text or "", Look(size, "head" in class_, grey=grey))
         x, y = self._at(node, "x", "y")
-        if turn := node.get("transform"):
-            yield from self._turned(turn, box)
+        if turn := node.get("transform"):  # a name that rises over its column
+            left, down = map(float, turn[len("translate(") :].split(")")[0].split())
+            x, y = left * self.scale, self.height * self.scale - down * self.scale
+            yield from (moved(mark, x, y) for mark in upright(box, 0.0))
             return
-        is_weight = "weights" in class_
         anchor = node.get("text-anchor", "middle" if is_weight else "start")
         x -= box.width * _ANCHORS.get(anchor, 0.0)
         if is_weight:  # the lines pass behind the numbers
             left, right, low, high = x - 1.5, x + box.width + 1.5, y - 1.5, y + box.up
             yield Stroke((left, right, right, left), (low, low, high, high), 0.0, fill=1.0)
         yield from (moved(mark, x, y) for mark in box.marks)
-
-    def _look(self, class_: str) -> Look:
-        size = WEIGHT if "weights" in class_ else NAME
-        return Look(size * self.scale, "head" in class_, grey=1.0 if "deep" in class_ else 0.0)
-
-    def _turned(self, turn: str, box: Box) -> Iterator[Mark]:
-        """Yield a name that rises over its column."""
-        x, y = turn[len("translate(") :].split(")")[0].split()
-        left, down = float(x) * self.scale, self.height * self.scale - float(y) * self.scale
-        yield from (moved(mark, left, down) for mark in upright(box, 0.0))
