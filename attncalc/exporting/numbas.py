@@ -19,7 +19,7 @@ from attncalc.base.text import distinct_names, in_json, on_a_line
 from attncalc.base.typed import quoted
 from attncalc.base.types import Range
 from attncalc.equations.operation import UnstatedError
-from attncalc.exporting import worksheet
+from attncalc.exporting import template, worksheet
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, lines_of, options_of
 from attncalc.exporting.rules import Course
@@ -46,18 +46,6 @@ NOTE = (
     "entry counts, and a common cause is named if all before it is right"
 )
 PREAMBLE = "if (!Numbas.attncalc) {{\n{script}}}\nquestion.attncalc = Numbas.attncalc({data});\n"
-FUNCTIONS = {
-    "attn_statement": (("version",), "html", "return question.attncalc.statements[version];"),
-    "attn_key": (("version", "gap"), "matrix", "return question.attncalc.key(version, gap);"),
-    "attn_right": (("version", "gap"), "list", "return question.attncalc.options(version, gap);"),
-    "attn_mark": (
-        ("version", "gap"),
-        "list",
-        'var gaps = question.getPart("p0").gaps; return question.attncalc.marked(version, gap, '
-        "gaps.map(function(each) { return each.ticks || each.studentAnswer; }));",
-    ),
-}
-"""Functions of the question: their parameters, results, and JavaScript."""
 MARKING = """attn_marked: attn_mark(attn_version, {gap})
 
 mark: set_credit(attn_marked[0], attn_marked[1])
@@ -99,32 +87,13 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
     prompt = worksheet.questions(solution, course, lambda grid: f"<p>{asks(grid)}</p>", asks)
     both = zip(shown, versions, strict=True)
     worksheet.refuse_other_steps(_asked(one, course) for one, (_, course) in both)
-    drawn = {"name": "attn_version", "group": "Ungrouped variables"}
-    drawn["definition"] = f"random(0..{len(versions) - 1})"
-    drawn |= {"description": "", "templateType": "anything"}
-    return {
-        "name": worksheet.title_of(key.problem),
-        "tags": [],
-        "metadata": {"description": "", "licence": "None specified"},
-        "statement": "<div>{attn_statement(attn_version)}</div>",
-        "advice": "",
-        "rulesets": {},
-        "extensions": [],
-        "variables": {"attn_version": drawn},
-        "variablesTest": {"condition": "", "maxRuns": 100},
-        "ungrouped_variables": ["attn_version"],
-        "variable_groups": [],
-        "functions": {name: _function(*each) for name, each in FUNCTIONS.items()},
-        "preamble": {"js": _preamble(versions, gaps), "css": ""},
-        "parts": [
-            {
-                "type": "gapfill",
-                "prompt": prompt,
-                "sortAnswers": False,
-                "gaps": [_gap(solution, course, each, at) for at, each in enumerate(gaps)],
-            }
-        ],
-    }
+    made: dict[str, Any] = json.loads(template("numbas-question.json"))
+    made["variables"]["attn_version"]["definition"] = f"random(0..{len(versions) - 1})"
+    made |= {"name": worksheet.title_of(key.problem)}
+    made["preamble"]["js"] = _preamble(versions, gaps)
+    fields = [_gap(solution, course, each, at) for at, each in enumerate(gaps)]
+    made["parts"][0] |= {"prompt": prompt, "gaps": fields}
+    return made
 
 
 def _alike(solutions: Sequence[Solution]) -> Sequence[Solution]:
@@ -184,11 +153,6 @@ def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid | Line
 
 def _marks_of_a_line(solution: Solution, course: Course) -> float:
     return float(round(course.most(LINES) / len([*lines_of(solution)]), DIGITS))
-
-
-def _function(parameters: Sequence[str], kind: str, definition: str) -> dict[str, Any]:
-    said = {"parameters": [[each, "number"] for each in parameters], "type": kind}
-    return said | {"language": "javascript", "definition": definition}
 
 
 def _gap(solution: Solution, course: Course, asked: Grid | Line, at: int) -> Mapping[str, Any]:
