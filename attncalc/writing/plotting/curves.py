@@ -255,18 +255,10 @@ def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
     cells, watched = cells_of_grid(variation, place), variation.watched[place]
     values = cells.values
     low, high = (0.0, 1.0) if watched.is_weight else (float(values.min()), float(values.max()))
-    scale = low, high + (low == high)
-    rows, columns = values.shape
-    cell = heatmap.natural_cell(cells, largest=heatmap.LARGEST_WITHOUT_VALUES)
+    scale, label = (low, high + (low == high)), harmless(watched.name)
     unseen = 0 if place else max(0, len(variation.watched) - MOST_GRIDS)
-
-    def panel(axes: Axes, room: figure.Room) -> figure.LeftOut:
-        left_out = heatmap.draw_heatmap(axes, cells, scale, room=room, palette=palette)
-        return left_out + figure.LeftOut({GRIDS_LEFT_OUT: unseen})
-
-    tracks = figure.Track(cell[0] * columns, LEAST), figure.Track(cell[1] * rows, LEAST)
-    grid = figure.panel_of(f"grid {place}", *tracks, panel)
-    return heatmap.with_bar(grid, f"bar {place}", scale, harmless(watched.name), palette)
+    largest, left_out = heatmap.LARGEST_WITHOUT_VALUES, figure.LeftOut({GRIDS_LEFT_OUT: unseen})
+    return heatmap.alone(f" {place}", cells, scale, label, palette, LEAST, largest, left_out)
 
 
 def cells_of_grid(variation: Variation, place: int) -> heatmap.Cells:

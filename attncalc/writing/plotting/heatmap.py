@@ -22,7 +22,16 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.step import Step
 from attncalc.solving.solution import Head, Solution
 from attncalc.writing.plotting import style
-from attncalc.writing.plotting.figure import NEAR, LeftOut, Mosaic, Room, room_of, with_column
+from attncalc.writing.plotting.figure import (
+    NEAR,
+    LeftOut,
+    Mosaic,
+    Room,
+    Track,
+    panel_of,
+    room_of,
+    with_column,
+)
 from attncalc.writing.plotting.placing import (
     POINTS,
     SMALLEST_TEXT,
@@ -215,6 +224,27 @@ def with_bar(
         bar.set_label(label, size=style.NAME_SIZE, color=palette.strong)
 
     return with_column(mosaic, name, BAR_WIDTH, draw)
+
+
+def alone(
+    number: str, cells: Cells, scale: Scale, label: str, palette: style.Palette, least: float,
+    largest: float = LARGEST, left_out: LeftOut | None = None,
+) -> Mosaic:  # fmt: skip
+    """Return a heatmap of readable cells with its color bar, named by its number.
+
+    least, largest: inches of its sides.
+    left_out: what the picture leaves out besides.
+    """
+
+    def draw(axes: Axes, room: Room) -> LeftOut:
+        drawn = draw_heatmap(axes, cells, scale, room=room, palette=palette)
+        return drawn + (left_out or LeftOut())
+
+    width, height = natural_cell(cells, largest=largest)
+    rows, columns = cells.values.shape
+    tracks = Track(width * columns, least), Track(height * rows, least)
+    panel = panel_of(f"heatmap{number}", *tracks, draw)
+    return with_bar(panel, f"bar{number}", scale, label, palette)
 
 
 def write_in_cells(
