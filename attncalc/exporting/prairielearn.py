@@ -15,7 +15,7 @@ from attncalc.exporting import template, worksheet
 from attncalc.exporting.handed_in import COURSE, PROBLEM
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course, write_course
-from attncalc.exporting.typed_in import VERSIONS, entries_of, name_of
+from attncalc.exporting.typed_in import VERSIONS, Entry, entries_of
 from attncalc.exporting.wheels import wheel_of_attncalc
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import Catalogue, catalogue
@@ -122,7 +122,7 @@ def _fields(words: Catalogue, grid: Grid) -> str:
 
 def _row(words: Catalogue, grid: Grid, row: int) -> Iterator[str]:
     for column in range(len(grid.columns)):
-        name = name_of(grid.name, grid.head, row, column)
+        name = Entry(grid.name, grid.head, row, column).name
         where = f"row {row + 1}, column {column + 1}"
         where = f"head {grid.head}, {where}" if grid.head else where
         label = worksheet.inert(f"{grid.name}, {words.say(where)}")

@@ -7,7 +7,7 @@ The format is that of qtype_stack 4: `import_from_format` in questiontype.php of
 https://github.com/maths/moodle-qtype_stack.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -71,6 +71,13 @@ def in_maxima(solution: Solution, place: Place, inputs: Iterable[Place]) -> str:
 class _Maxima(MathWriter):
     """Writes a step, or one head, from the inputs that are asked for before it."""
 
+    forms: Mapping[str, str] = {
+        "negative": "(-1*{})",
+        "quotient": "({}/{})",
+        "root": "float(sqrt({}))",
+        "transposed": "transpose({})",
+    }
+
     def __init__(self, solution: Solution, step: Step, head: int, inputs: Iterable[Place]) -> None:
         self.solution, self.step, self.head = solution, step, head
         self.inputs = tuple(inputs)
@@ -120,22 +127,10 @@ class _Maxima(MathWriter):
                 return f"attn_down({self.write(term)}, {rows})"
         return self.write(term)
 
-    def negative(self, negative: node.Negative) -> str:
-        return f"(-1*{self.write(negative.term)})"
-
     def product(self, product: node.Product) -> str:
         if product.sign == "⊙":
             return f"({'*'.join(map(self.write, product.factors))})"
         return f"({' . '.join(map(self.write, product.factors))})"
-
-    def quotient(self, quotient: node.Quotient) -> str:
-        return f"({self.write(quotient.top)}/{self.write(quotient.bottom)})"
-
-    def root(self, root: node.Root) -> str:
-        return f"float(sqrt({self.write(root.radicand)}))"
-
-    def transposed(self, transposed: node.Transposed) -> str:
-        return f"transpose({self.write(transposed.matrix)})"
 
     def call(self, call: node.Call) -> str:
         if call.function == "softmax":

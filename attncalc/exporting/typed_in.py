@@ -38,19 +38,14 @@ class Entry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its field."""
-        return name_of(*self)
+        """The name of its field.
 
-
-def name_of(step: str, head: int, row: int, column: int) -> str:
-    """Return the name of a field.
-
-    >>> name_of("A", 2, 0, 1), name_of("1.Q", 0, 0, 0)
-    ('A_h2_1_2', '1_Q_1_1')
-    """
-    plain = "".join(sign if sign.isalnum() else "_" for sign in step)
-    of_head = f"_h{head}" if head else ""
-    return f"{plain}{of_head}_{row + 1}_{column + 1}"
+        >>> Entry("A", 2, 0, 1).name, Entry("1.Q", 0, 0, 0).name
+        ('A_h2_1_2', '1_Q_1_1')
+        """
+        plain = "".join(sign if sign.isalnum() else "_" for sign in self.step)
+        of_head = f"_h{self.head}" if self.head else ""
+        return f"{plain}{of_head}_{self.row + 1}_{self.column + 1}"
 
 
 def entries_of(key: Key, course: Course) -> Iterator[Entry]:

@@ -5,7 +5,7 @@ an underscore. Superscripts come last, as in S_{1,2}^{\mathrm{scaled}}.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from attncalc.base.latex_text import in_latex
@@ -128,6 +128,8 @@ _SIGNS = {
 class TexMath(MathWriter):
     r"""TeX: (1 \cdot 0) + (-1 \cdot 1), \frac{e^{8.50}}{e^{8.50} + e^{8.00}}, Q K^{\top}."""
 
+    forms: Mapping[str, str] = {"quotient": r"\frac{{{}}}{{{}}}", "root": r"\sqrt{{{}}}"}
+
     def number(self, number: node.Number) -> str:
         r"""Return 1.50, or 1.76 \times 10^{-6}."""
         text = number.text.replace("∞", r"\infty").replace(",", "{,}")
@@ -172,10 +174,6 @@ class TexMath(MathWriter):
             sign = "~"  # otherwise a word runs into its factor
         return sign.join([first, *(f"{{{each}}}" if each[0] == "-" else each for each in rest)])
 
-    def quotient(self, quotient: node.Quotient) -> str:
-        r"""Return \frac{x}{y}."""
-        return rf"\frac{{{self.write(quotient.top)}}}{{{self.write(quotient.bottom)}}}"
-
     def power(self, power: node.Power) -> str:
         """Return e^{8.50}."""
         match power.exponent:
@@ -191,10 +189,6 @@ class TexMath(MathWriter):
         if isinstance(power.base, node.Quotient | node.Root):
             base = rf"\left({base}\right)"
         return f"{base}^{{{exponent}}}"
-
-    def root(self, root: node.Root) -> str:
-        r"""Return \sqrt{2}."""
-        return rf"\sqrt{{{self.write(root.radicand)}}}"
 
     def call(self, call: node.Call) -> str:
         r"""Return \tanh(x), or \lVert x \rVert."""
