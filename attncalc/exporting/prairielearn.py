@@ -6,7 +6,7 @@ apps/prairielearn/src/schemas/schemas/infoQuestion.json of PrairieLearn.
 
 import hashlib
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -116,18 +116,18 @@ def _drop_down(options: Sequence[str], right: Mapping[Line, set[int]], line: Lin
 
 def _fields(words: Catalogue, grid: Grid) -> str:
     """Return a table of fields: each keeps the typed text, decimals and blanks unchanged."""
-    rows = [list(_row(words, grid, i)) for i in range(len(grid.rows))]
-    return worksheet.table(grid.rows, grid.columns, rows)
 
-
-def _row(words: Catalogue, grid: Grid, row: int) -> Iterator[str]:
-    for column in range(len(grid.columns)):
+    def field(row: int, column: int) -> str:
         name = Entry(grid.name, grid.head, row, column).name
         where = f"row {row + 1}, column {column + 1}"
         where = f"head {grid.head}, {where}" if grid.head else where
         label = worksheet.inert(f"{grid.name}, {words.say(where)}")
-        yield (
+        return (
             f'<pl-string-input answers-name="{name}" aria-label="{label}" size="6" '
             'allow-blank="true" remove-leading-trailing="true" show-help-text="false">'
             "</pl-string-input>"
         )
+
+    columns = range(len(grid.columns))
+    rows = [[field(i, j) for j in columns] for i in range(len(grid.rows))]
+    return worksheet.table(grid.rows, grid.columns, rows)

@@ -1,7 +1,7 @@
 """How expressions are written: one method for each kind of expression, one class for each form."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from attncalc.equations import expressions as node
 
@@ -21,8 +21,10 @@ class MathWriter:
         """Return the expression in this form."""
         kind = type(expression).__name__.lower()
         if kind in self.forms:
-            parts = (each for each in cast("Any", expression) if isinstance(each, tuple))
-            return self.forms[kind].format(*map(self.write, parts))
+            parts: Any = expression
+            return self.forms[kind].format(
+                *(self.write(each) for each in parts if each is not None)
+            )
         return str(getattr(self, kind)(expression))
 
     def sum(self, total: node.Sum) -> str:

@@ -143,7 +143,12 @@ def make_page(solution: Solution, contents: Contents) -> Page:
     opening: list[parts.Part] = []
     if contents.blank or work.problem.whose:
         opening.append(parts.Field("Name", work.problem.whose or None, work.problem.code))
-    opening.append(parts.Facts((*conventions(work.problem), *_counted(work.problem, contents))))
+    facts, asked = list(conventions(work.problem)), work.problem.asked
+    if contents.blank and contents.steps and asked:  # not all of its steps count
+        names = ", ".join(name for name in asked if name != LINES)
+        of_map = ", and the lines of the map" if LINES in asked else ""
+        facts.append(f"only these are marked: {names}{of_map}")
+    opening.append(parts.Facts(tuple(facts)))
     if contents.given and contents.entries is None:
         opening.append(parts.Given(tuple(given_grids(work, full=contents.shows_all))))
     content = (*opening, *sections, *_connections(solution, contents))
@@ -171,14 +176,6 @@ def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
 
 def _is_not_asked(problem: Problem, name: str) -> bool:
     return bool(problem.asked) and name not in problem.asked
-
-
-def _counted(problem: Problem, contents: Contents) -> Iterator[str]:
-    """Yield which steps of a worksheet count, if not all do."""
-    if contents.blank and contents.steps and problem.asked:
-        names = ", ".join(name for name in problem.asked if name != LINES)
-        of_map = ", and the lines of the map" if LINES in problem.asked else ""
-        yield f"only these are marked: {names}{of_map}"
 
 
 def _connections(solution: Solution, contents: Contents) -> Iterator[parts.Part]:

@@ -163,8 +163,7 @@ def _text(cell: Cell) -> str:
 # ------------------------------------------------------------------ pictures
 
 
-def picture_of(slide: Slide, number: int, of: int) -> Html:
-    """Return a slide as an SVG element."""
+def _content(slide: Slide, number: int, of: int) -> Html:
     inner = [element("text", slide.title, x=at(SIDE), y=46, class_="heading")]
     inner.append(element("text", f"{number} / {of}", x=at(WIDTH - SIDE), y=46, class_="count"))
     if slide.drawn is not None:
@@ -177,9 +176,7 @@ def picture_of(slide: Slide, number: int, of: int) -> Html:
     else:
         inner += [_matrices(slide), *_written(slide.lines, SIDE, MIDDLE, LONGEST_LINE)]
         inner += _bars(slide.shares)
-    told = " ".join([slide.title, *slide.lines])
-    size = {"viewBox": f"0 0 {at(WIDTH)} {at(HEIGHT)}", "role": "img", "aria_label": told}
-    return element("svg", joined(inner), xmlns="http://www.w3.org/2000/svg", class_="slide", **size)
+    return joined(inner)
 
 
 def _written(lines: Sequence[str], x: float, y: float, longest: int) -> Iterator[Html]:
@@ -259,18 +256,13 @@ def _look() -> str:
 def files_of(slides: Sequence[Slide]) -> Iterator[str]:
     """Yield each slide as the text of an SVG file."""
     for number, slide in enumerate(slides, start=1):
-        drawn = picture_of(slide, number, len(slides))
-        yield _standalone(Html(element("style", Html(_look())) + _inside(drawn)))
+        drawn = element("style", Html(_look())), _content(slide, number, len(slides))
+        yield f"{_svg(joined(drawn), width=at(WIDTH), height=at(HEIGHT))}\n"
 
 
-def _inside(drawn: Html) -> str:
-    return drawn[drawn.index(">") + 1 : drawn.rindex("</svg>")]
-
-
-def _standalone(inner: Html) -> str:
-    size = {"viewBox": f"0 0 {at(WIDTH)} {at(HEIGHT)}", "width": at(WIDTH), "height": at(HEIGHT)}
-    xmlns = "http://www.w3.org/2000/svg"
-    return f"{element('svg', inner, xmlns=xmlns, class_='slide', **size)}\n"
+def _svg(inner: Html, **attributes: str) -> Html:
+    size = {"class_": "slide", "viewBox": f"0 0 {at(WIDTH)} {at(HEIGHT)}"}
+    return element("svg", inner, xmlns="http://www.w3.org/2000/svg", **size, **attributes)
 
 
 def animated(slides: Sequence[Slide]) -> str:
@@ -285,14 +277,18 @@ def animated(slides: Sequence[Slide]) -> str:
             keyTimes=";".join(f"{time:.5f}" for time in times), dur=f"{SECONDS * count:g}s",
             repeatCount="indefinite",
         )  # fmt: skip
-        inner = Html(_inside(picture_of(slide, place + 1, count)))
+        inner = _content(slide, place + 1, count)
         found.append(element("g", change, inner, visibility="hidden" if place else "visible"))
-    return _standalone(joined(found))
+    return f"{_svg(joined(found), width=at(WIDTH), height=at(HEIGHT))}\n"
 
 
 def deck(slides: Sequence[Slide], page: Page) -> str:
     """Return a page of HTML that shows one slide at a time, for keys and presenters."""
-    pictures = (picture_of(slide, place + 1, len(slides)) for place, slide in enumerate(slides))
+    pictures = [
+        _svg(_content(slide, number, len(slides)), role="img",
+             aria_label=" ".join([slide.title, *slide.lines]))
+        for number, slide in enumerate(slides, start=1)
+    ]  # fmt: skip
     body = element("main", joined(element("section", each) for each in pictures), id="slides")
     title = catalogue(page.language).say(page.title or "attncalc")
     scripts = [script(SLIDES)]

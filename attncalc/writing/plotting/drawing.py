@@ -291,7 +291,9 @@ def _colored(
 
     def panel(index: int, axes: Axes, room: figure.Room) -> figure.LeftOut:
         _named(axes, numbers[index], palette, say)
-        cells = every[index].untitled(row=index % MOST_IN_A_ROW > 0, column=index >= MOST_IN_A_ROW)
+        row, column = every[index].titles  # without those that another panel has
+        titles = "" if index % MOST_IN_A_ROW else row, "" if index >= MOST_IN_A_ROW else column
+        cells = replace(every[index], titles=titles)
         return heatmap.draw_heatmap(axes, cells, scale, room=room, **style)
 
     tracks = _tracks((cell[0] * columns, cell[1] * rows), LEAST_SIDE)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -97,12 +97,6 @@ class Cells:
         """The width of the widest number; all digits are as wide as 0, so few are measured."""
         patterns = {re.sub("[1-9]", "0", text) for row in self.texts for text in row}
         return widest(patterns, VALUE_SIZE)
-
-    def untitled(self, *, row: bool, column: bool) -> "Cells":
-        """Return the same cells without the titles that another panel has."""
-        return replace(
-            self, titles=("" if row else self.titles[0], "" if column else self.titles[1])
-        )
 
 
 def cells_of(problem: Problem, head: Head, *, values: bool, most: int = MOST_VALUES) -> Cells:
