@@ -131,8 +131,6 @@ def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid | Line
     except UnstatedError as error:
         raise InputError(f"no equation states how {error} is computed in Numbas") from None
     (key, course), rules = versions[0], versions[0][1].rules
-    solution, line = key.solution, _marks_of_a_line(key.solution, course)
-    of_the_map = {"weights": solution.all_weights[0].name, "line": line}
     steps, *others = (each.pop("steps") for each in data)
     worksheet.refuse_other_steps(in_json(each) for each in (steps, *others))
     said = {
@@ -140,12 +138,13 @@ def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid | Line
         "versions": data,
         "statements": [worksheet.statement(key.solution) for key, _ in versions],
         "gaps": [[each.name, each.head] if isinstance(each, Grid) else list(each) for each in gaps],
-        **(of_the_map if LINES in course.asked else {}),
+        **({"weights": key.solution.all_weights[0].name,
+            "line": _marks_of_a_line(key.solution, course)} if LINES in course.asked else {}),
         # the share of each status; what only `check` can decide earns that of what follows
         "credits": {each.value: float(rules.credit(each)) for each in Status if rules.credit(each)}
         | {"undecided": float(rules.credit(Status.FOLLOWS))},
         **mistakes(versions),
-    }
+    }  # fmt: skip
     said |= language_data(key.problem, script(NUMBAS))
     text = json.dumps(said, ensure_ascii=True, separators=(",", ":"))
     return PREAMBLE.format(script=script(NUMBAS), data=text)
