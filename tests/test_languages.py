@@ -48,8 +48,8 @@ from attncalc.writing.page import Contents, make_page
 from attncalc.writing.paper.ink import Ink
 from attncalc.writing.paper.writer import _sheet, write_paper
 from attncalc.writing.patterns import sentence
-from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.drawing import figure_for, figure_of_gradient, render
+from attncalc.writing.plotting.look import Look
 from attncalc.writing.reports.marking import MARKS, marking_document
 from attncalc.writing.terminal import write_tables
 from attncalc.writing.translated import in_language

@@ -308,10 +308,14 @@ class Table(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """Numbers with headings that are not a step: the watched quantities of a study."""
+    """Numbers with headings that are not a step: the watched quantities of a study.
+
+    is_of_names: whether its rows are names, in any language.
+    """
 
     title: str
     grid: Grid
+    is_of_names: bool = False
 
     @property
     def grids(self) -> tuple[Grid]:

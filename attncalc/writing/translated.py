@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from attncalc.equations.expressions import Number, Where
-from attncalc.languages.catalogue import ENGLISH, Catalogue, catalogue
+from attncalc.languages.catalogue import ENGLISH, ONE_NUMBER, Catalogue, catalogue
 from attncalc.writing import document as parts
 
 D = TypeVar("D", bound=parts.Document)
@@ -60,6 +60,9 @@ def _part(part: parts.Part, words: Catalogue) -> parts.Part:
         changed |= _connections(part, words)
     if isinstance(part, parts.Field) and part.text and _CODE.search(part.text):
         changed["text"] = _CODE.sub(lambda found: words.say(found[0]), part.text)
+    if isinstance(part, parts.Sheet):
+        grid = _sheet(part.grid, words, part.is_of_names)
+        changed |= {"title": words.say(part.title), "grid": grid}
     if isinstance(part, parts.Table):
         changed |= {"title": words.say(part.title), "headings": _said(part.headings, words)}
         first = str if part.is_of_names else words.each
@@ -86,6 +89,21 @@ def _connections(part: parts.Connections, words: Catalogue) -> dict[str, Any]:
 
     heads = tuple((head, told(texts)) for head, texts in part.heads)
     return {"heads": heads, "attended": part.attended and shown}
+
+
+def _sheet(grid: parts.Grid, words: Catalogue, is_of_names: bool) -> parts.Grid:
+    """Return the numbers of a study, with headings of rows and columns that are no names."""
+
+    def said(text: str) -> str:
+        number = words.number(text) if ONE_NUMBER.fullmatch(text) else text
+        return words.said(text, strict=True) or number
+
+    def cell(i: int, j: int) -> parts.Cell:
+        found = grid.cell(i, j)
+        return found._replace(content=said(str(found.content)))
+
+    rows = grid.rows if is_of_names else tuple(map(said, grid.rows))
+    return grid._replace(rows=rows, columns=tuple(map(said, grid.columns)), cell=cell)
 
 
 def _grid(grid: parts.Grid, words: Catalogue) -> parts.Grid:

@@ -7,6 +7,7 @@ from typing import IO, Any
 import numpy as np
 
 from attncalc.base.text import numbered, on_a_line
+from attncalc.languages.catalogue import catalogue
 from attncalc.studies.draws import GENERATOR
 from attncalc.studies.generate import Candidate, Generation
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, Table
@@ -28,7 +29,8 @@ def document(made: Generation, *, full: bool = False, cache: bool = False) -> Do
         parts += [_finished(made, full=full), Bullets((OF_TREE,)), tree]
     if cache:
         parts += _cached(made, full=full)
-    return Document(made.source.title, tuple(parts), (NOT_READ,) if cache and made.cache else ())
+    notes = (NOT_READ,) if cache and made.cache else ()
+    return Document(made.source.title, tuple(parts), notes, language=made.source.language)
 
 
 def said_of(made: Generation) -> tuple[str, ...]:
@@ -79,7 +81,7 @@ def _step(made: Generation, number: int, *, full: bool) -> Sheet:
     title = f"Step {number + 1}"
     if step.drawn is not None:
         title += f": drawn number {shown(step.drawn, max(decimals, 4))}"
-    return filled(title, names, columns, rows, full=full)
+    return filled(title, names, columns, rows, full=full, is_of_names=True)
 
 
 def ln(each: Candidate) -> float:
@@ -103,7 +105,7 @@ def _finished(made: Generation, *, full: bool) -> Sheet:
         for each in made.beams
     ]
     columns = "tokens", "sum of ln p", "score"
-    return filled("Finished beams", names, columns, rows, full=full)
+    return filled("Finished beams", names, columns, rows, full=full, is_of_names=True)
 
 
 def tree_lines(made: Generation) -> Iterator[tuple[str, str]]:
@@ -125,7 +127,8 @@ def tree_lines(made: Generation) -> Iterator[tuple[str, str]]:
         while len(below.get(chain[-1], ())) == 1:
             chain += below[chain[-1]]
         names = " ".join(on_a_line(made.names[kept[each].token]) for each in chain)
-        end = "  (chosen)" if kept[chain[-1]].is_chosen and chain[-1] not in below else ""
+        is_end = kept[chain[-1]].is_chosen and chain[-1] not in below
+        end = f"  {catalogue(made.source.language).say('(chosen)')}" if is_end else ""
         total = shown(kept[chain[-1]].total, made.source.decimals)
         yield f"{stem}{'└─' if is_last else '├─'} {names}{end}", total
         inner = stem + ("\u00a0\u00a0\u00a0" if is_last else "│\u00a0\u00a0")
@@ -142,7 +145,8 @@ def _cached(made: Generation, *, full: bool) -> Iterator[Sheet]:
             of = f", head {head}" if len(heads) > 1 else ""
             title = f"Cached {what} {name}{of}"
             cells = [[shown(each, made.source.decimals) for each in row] for row in rows.tolist()]
-            yield filled(title, tokens[: len(rows)], numbered(rows.shape[1]), cells, full=full)
+            columns, named = numbered(rows.shape[1]), tokens[: len(rows)]
+            yield filled(title, named, columns, cells, full=full, is_of_names=True)
 
 
 def as_json(made: Generation, *, cache: bool = False) -> str:

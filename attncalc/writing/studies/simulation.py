@@ -29,7 +29,8 @@ def document(simulations: Sequence[Simulation], *, full: bool = False) -> Docume
         rows = [["-" if x is None else significant(x, 4) for x in row] for row in ratios.values()]
         parts.append(filled("Ratios of the variances", ratios, columns, rows, full=full))
     title = " beside ".join(dict.fromkeys(heading(each.problem) for each in simulations))
-    return Document(title, tuple(parts), tuple(_notes(simulations)))
+    language = simulations[0].problem.language
+    return Document(title, tuple(parts), tuple(_notes(simulations)), language=language)
 
 
 def said_of(simulations: Sequence[Simulation]) -> tuple[str, ...]:

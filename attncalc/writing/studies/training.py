@@ -43,7 +43,8 @@ def document(
     worked = tuple(_worked(training, full=full)) if work else ()
     flat = (part for each in worked for part in (Bullets((each.title,)), *each.parts))
     parts: tuple[Part, ...] = (facts, *table, *([Appendix(worked)] if apart and worked else flat))
-    return Document(heading(training.examples[0]), parts, tuple(_notes(training)))
+    problem, notes = training.examples[0], tuple(_notes(training))
+    return Document(heading(problem), parts, notes, language=problem.language)
 
 
 def _rule(training: Training) -> Iterator[str]:

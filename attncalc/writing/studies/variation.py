@@ -35,7 +35,8 @@ def document(variation: Variation, *, full: bool = False) -> Document:
     facts = Facts(said_of(variation))
     found = (*_changeover_bullets(variation, full=full), *_moved_bullets(variation))
     parts: tuple[Part, ...] = (facts, *_sheets(variation, full=full), *found)
-    return Document(heading(variation.problem), parts, tuple(_notes(variation)))
+    problem, notes = variation.problem, tuple(_notes(variation))
+    return Document(heading(problem), parts, notes, language=problem.language)
 
 
 def curve_page(variation: Variation, shown: Document) -> str:
