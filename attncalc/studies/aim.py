@@ -240,7 +240,8 @@ def step_of(problem: Problem, role: str) -> str:
 def _problem(problem: Problem, values: dict[str, Any], queries: Matrix) -> Problem:
     """Return the problem with only keys, values and queries, tokens as rows."""
     own: dict[str, Any] = {
-        name: getattr(problem, name) for name in ("scale", "rounding", "decimals", "title")
+        name: getattr(problem, name)
+        for name in ("scale", "rounding", "decimals", "title", "language")
     }
     Q = _exact(queries) if len(queries) == 1 else _exact(queries)[:, np.newaxis]
     if len(queries) > 1:
