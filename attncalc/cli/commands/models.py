@@ -71,7 +71,8 @@ def generate(flags: Mapping[str, Any]) -> None:
     count = flags["count"]
     with as_flags():  # before a model is read
         Settings(1 if count is None else count, **own).check()
-    shown = {name: flags[name] for name in ("decimals", "language") if flags[name] is not None}
+    shown = {"decimals": flags["decimals"], "language": flags.get("language")}
+    shown = {name: value for name, value in shown.items() if value is not None}
     with as_flags(tuple(shown)):
         for name, value in shown.items():
             read_setting(name, value)
