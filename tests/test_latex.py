@@ -15,7 +15,7 @@ from conftest import BUNDLED, Command, for_all, mostly_slow
 from attncalc import Problem, check, read_problem, solve
 from attncalc.base.latex_text import in_latex
 from attncalc.equations.expressions import Indexed, Number, Quotient, Sum
-from attncalc.problem.samples import SAMPLES, sample
+from attncalc.problem.samples import SAMPLES
 from attncalc.writing.document import Section
 from attncalc.writing.latex import write_latex
 from attncalc.writing.latex_math import TexMath, in_tex, name_in_tex
@@ -264,7 +264,7 @@ def test_a_worksheet_and_its_key_fit_two_pages(tokens: int, tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["decoder", "gpt"])
 def test_the_worksheet_of_a_decoder_fits_two_pages(name: str, tmp_path: Path) -> None:
-    solution = solve(sample(name))
+    solution = solve(read_problem(BUNDLED / f"{name}.json"))
     page = make_page(solution, Contents(solution.steps, blank=True))
     assert complaints(tmp_path, write_latex(page, standalone=True)) == []
     log = (tmp_path / "doc.log").read_text(encoding="latin-1")
