@@ -14,7 +14,7 @@ from attncalc.base.text import capital
 from attncalc.languages.catalogue import catalogue
 from attncalc.writing import document as parts
 from attncalc.writing import latex_layout as layout
-from attncalc.writing.blocks import blocks_of
+from attncalc.writing.document import blocks_of
 from attncalc.writing.html.qr import in_rules
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.prose import MOST_NAMED, more_than_named, sentence

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from attncalc.base.latex_text import LETTER, in_latex
 from attncalc.base.text import capital, shown_names
 from attncalc.solving.work import Derivation
-from attncalc.writing.blocks import blocks_of, parts_of
-from attncalc.writing.document import Cell, Grid
+from attncalc.writing.document import Cell, Grid, blocks_of, parts_of
 from attncalc.writing.latex_math import TexMath, in_tex, name_in_tex
 
 LINE = 330.0

@@ -42,9 +42,11 @@ from attncalc.reading.sets import (
 )
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
-from attncalc.writing.reports import class_rows
-from attncalc.writing.reports.class_rows import ClassRow, Outcome, Stray
+from attncalc.writing.reports import gradebook as class_rows
 from attncalc.writing.reports.gradebook import (
+    ClassRow,
+    Outcome,
+    Stray,
     column_of,
     filled,
     gradebook,

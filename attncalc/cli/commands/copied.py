@@ -14,7 +14,7 @@ from attncalc.reading import read_problem
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.scans import read_file
 from attncalc.reading.sets import ClassSet, Paired
-from attncalc.writing.reports.class_rows import Outcome, Stray
+from attncalc.writing.reports.gradebook import Outcome, Stray
 
 LEAST, SHARE = 12, 0.9
 """The numbers of an answer that are compared at least, and the share of them that is equal."""

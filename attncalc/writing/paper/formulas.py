@@ -8,8 +8,7 @@ from xml.etree.ElementTree import Element, fromstring
 from attncalc.base.text import shown_names
 from attncalc.equations.expressions import Expression
 from attncalc.languages.catalogue import ENGLISH
-from attncalc.writing.blocks import parts_of
-from attncalc.writing.document import DAGGER, LEFT_OUT, Cell, Grid
+from attncalc.writing.document import DAGGER, LEFT_OUT, Cell, Grid, parts_of
 from attncalc.writing.html.elements import Html, element
 from attncalc.writing.html.mathml import MathMl, name_in_mathml
 from attncalc.writing.paper.ink import (

@@ -10,7 +10,7 @@ from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.step import Report
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
-from attncalc.writing.blocks import blocks_of
+from attncalc.writing.document import blocks_of
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.qr import qr_code
 from attncalc.writing.latex import KEYS, RULE_OF_LINES
