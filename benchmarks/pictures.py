@@ -17,10 +17,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from attncalc import Problem, Solution, solve
-from attncalc.writing.plotting.drawing import draw
+from attncalc.writing.plotting.drawing import draw, render
 from attncalc.writing.plotting.figure import DOTS_PER_INCH
 from attncalc.writing.plotting.look import Look
-from attncalc.writing.plotting.picture import render
 
 LOOKS = {
     "map": Look(),

@@ -31,7 +31,7 @@ from attncalc import (
 from attncalc.grading import marks
 from attncalc.problem.fields import GIVEN, NESTED, SETTINGS, TEXTS
 from attncalc.problem.samples import SAMPLES, sample
-from attncalc.writing.plotting import picture
+from attncalc.writing.plotting import drawing as picture
 
 pytestmark = pytest.mark.campaign(4)
 

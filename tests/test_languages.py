@@ -48,8 +48,8 @@ from attncalc.writing.page import Contents, make_page
 from attncalc.writing.paper.ink import Ink
 from attncalc.writing.paper.writer import _sheet, write_paper
 from attncalc.writing.patterns import sentence
+from attncalc.writing.plotting.drawing import figure_for, figure_of_gradient, render
 from attncalc.writing.plotting.look import Look
-from attncalc.writing.plotting.picture import figure_for, figure_of_gradient, render
 from attncalc.writing.reports.marking import MARKS, marking_document
 from attncalc.writing.terminal import write_tables
 from attncalc.writing.translated import in_language
@@ -518,6 +518,26 @@ def test_pictures_of_studies_are_translated(
     assert run.code == 0
     told = re.split('-description">|</desc', out.read_text(encoding="utf-8"))[1]
     assert not re.search(r"\b(?:values?|draws|mean|std|tokens|decimals|rows)\b", told)
+
+
+OF_STUDIES = (
+    *("vary average.json scale=0:inf", "vary average.json Q[1,1]=-0.5:0.5:3 scale=0.5,1"),
+    *("simulate average.json K[a]~N(mu,I) --draws 20 --seed 1", "aim average.json v_b --beta 9"),
+    *("train train-copy.json --steps 2", "generate ids.json --tokens 0 --count 2 --seed 1"),
+    "generate ids.json --tokens 0 --count 2 --beams 2 --cache",
+)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("words", OF_STUDIES)
+def test_pages_of_studies_are_translated(words: str, language: str, attncalc: Command) -> None:
+    command, file, *more = words.split()
+    run = attncalc(command, str(BUNDLED / file), *more, "--language", language)
+    assert run.code == 0
+    told = f"{run.out}{run.err}".split("\n", 1)[1]  # the title is the author's
+    assert not re.search(
+        r"\b(?:values?|draws|mean(?!s)|rows|sum of|largest|chosen|is|error of)\b", told
+    )
 
 
 LEFT_IN_PICTURES = re.compile(

@@ -226,7 +226,9 @@ WORKSHEETS: dict[str, dict[str, Any]] = {
     "causal": {"causal": True},
     "cross": {"X": None, "X1": None, "X2": None},
     "heads": {"heads": 2, "W_O": np.eye(4)},
+    "heads and long names": {"heads": 2},
 }
+NAMES = "the old professor,mathematics,differentiation,understands,international,responsibility"
 
 
 def worksheet(kind: str, tokens: int) -> Problem:
@@ -234,7 +236,9 @@ def worksheet(kind: str, tokens: int) -> Problem:
     fields = dict(WORKSHEETS[kind])
     rows = np.arange(4 * tokens).reshape(tokens, 4) % 5 - 2.0
     fields |= {name: rows for name in ("X1", "X2") if name in fields}
-    width = 4 if kind == "heads" else 2
+    width = 4 if "heads" in fields else 2
+    if "names" in kind:
+        fields["labels"] = NAMES.split(",")[:tokens]
     weights = {name: np.eye(4)[:, :width] for name in ("W_Q", "W_K", "W_V")}
     return Problem(**{"X": rows, **weights, **fields})
 
@@ -254,6 +258,17 @@ def test_a_worksheet_and_its_key_fit_two_pages(tokens: int, tmp_path: Path) -> N
         assert int(pages[1]) <= 2
         marking = check(solution.problem, tmp_path / "doc.tex")
         assert marking.score.earned == (0 if blank else marking.score.possible)
+
+
+@needs_latex
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["decoder", "gpt"])
+def test_the_worksheet_of_a_decoder_fits_two_pages(name: str, tmp_path: Path) -> None:
+    solution = solve(read_problem(BUNDLED / f"{name}.json"))
+    page = make_page(solution, Contents(solution.steps, blank=True))
+    assert complaints(tmp_path, write_latex(page, standalone=True)) == []
+    log = (tmp_path / "doc.log").read_text(encoding="latin-1")
+    assert "Output written on doc.pdf (2 pages" in log
 
 
 @pytest.mark.parametrize("kind", WORKSHEETS)

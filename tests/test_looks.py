@@ -34,10 +34,9 @@ from pictures import (
 
 from attncalc import InputError, Problem, solve
 from attncalc.writing.plotting import style
-from attncalc.writing.plotting.drawing import draw, draw_blank
+from attncalc.writing.plotting.drawing import draw, draw_blank, render, render_blank
 from attncalc.writing.plotting.figure import Caption, LeftOut, Mosaic, Track, figure_of
 from attncalc.writing.plotting.look import KINDS, Look, read_size
-from attncalc.writing.plotting.picture import render, render_blank
 from attncalc.writing.plotting.style import LIGHT, contrast
 
 pytestmark = pytest.mark.campaign(4)

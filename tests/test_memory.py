@@ -26,8 +26,8 @@ from attncalc.writing.frames import Screen
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.page_data import write_csv, write_csv_files, write_json, write_npz
 from attncalc.writing.plotting import heatmap
+from attncalc.writing.plotting.drawing import render
 from attncalc.writing.plotting.look import Look
-from attncalc.writing.plotting.picture import render
 from attncalc.writing.problem_file import json_pieces
 from attncalc.writing.prose import plain_entry, texts_of_row
 from attncalc.writing.terminal import write_notes, write_tables

@@ -23,7 +23,7 @@ from attncalc.writing.latex import _Latex, write_latex
 from attncalc.writing.markdown import _Markdown, write_markdown
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.page_data import write_csv, write_csv_files, write_json, write_npz
-from attncalc.writing.plotting.picture import render, render_blank
+from attncalc.writing.plotting.drawing import render, render_blank
 from attncalc.writing.prose import line_in_text
 from attncalc.writing.terminal import _Terminal
 

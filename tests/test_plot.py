@@ -31,10 +31,9 @@ from pictures import (
 from attncalc import InputError, OutputError, self_attention
 from attncalc.problem.samples import SAMPLES
 from attncalc.writing.plotting import drawing
-from attncalc.writing.plotting.drawing import MOST_LINES, draw
+from attncalc.writing.plotting.drawing import MOST_LINES, NO_ATTENTION, check_ending, draw, render
 from attncalc.writing.plotting.look import KINDS, Look
 from attncalc.writing.plotting.map import THICKEST, THINNEST
-from attncalc.writing.plotting.picture import NO_ATTENTION, check_ending, render
 from attncalc.writing.plotting.style import DARK, LIGHT, contrast
 
 pytestmark = pytest.mark.campaign(4)

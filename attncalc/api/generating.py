@@ -13,6 +13,7 @@ from attncalc.api.studies import Study
 from attncalc.base.arrays import Owned
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix
+from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LAST
 from attncalc.problem.problem import Problem
 from attncalc.reading.models.opening import Model
@@ -146,6 +147,7 @@ class _OfModel:
     """The logits of a model as a Source: layers are read once, keys and values are cached."""
 
     decimals = 4
+    language = ENGLISH
 
     def __init__(self, opened: Opened) -> None:
         self._opened, model = opened, opened.model

@@ -321,8 +321,8 @@ class Solution(Displayed, solving.Solution):
         >>> figure.get_size_inches().tolist()
         [6.0, 4.0]
         """
+        from attncalc.writing.plotting.drawing import figure_for, figure_of_gradient, plot_on
         from attncalc.writing.plotting.look import Look, read_size
-        from attncalc.writing.plotting.picture import figure_for, figure_of_gradient, plot_on
 
         look = Look(kind, every_line=all, values=values, dark=dark, size=read_size(size))
         if of is not None:

@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,8 @@ def results(source: Path, submission: Path) -> str:
         results = of_marking(mark(key, answer, course.rules), course)
     except AttncalcError as error:
         why = say(str(error)).replace(f"{submission}{os.sep}", "")
-        results = of_none(why.replace(str(submission), "what was handed in"), course, say)
+        missing = map(partial(_test, course=course, said=[say("Not found.")]), course.asked)
+        results = _told(Fraction(0), why.replace(str(submission), "what was handed in"), [*missing])
     return in_json(results, indent=2) + "\n"
 
 
@@ -69,18 +71,12 @@ def of_marking(marking: Marking, course: Course) -> dict[str, Any]:
     titles = {marks.step.name: marks.step.title for marks in marking.steps}
     named = {name: say(titles.get(name, "the map")) for name in course.asked}
     tests = [
-        _test(name, title, shares[name], course, map(say, said[name]))
+        _test(name, course, map(say, said[name]), title, shares[name])
         for name, title in named.items()
     ]
     earned = sum((course.most(name) * shares[name] for name in course.asked), Fraction(0))
     place = on_a_line(Path(marking.answer.place).name)
     return _told(earned, "\n".join(map(say, (f"Read from {place}.", *verdict(marking)))), tests)
-
-
-def of_none(why: str, course: Course, say: Callable[[str], str]) -> dict[str, Any]:
-    """Return no points for any step, with the reason."""
-    tests = [_test(name, "", Fraction(0), course, [say("Not found.")]) for name in course.asked]
-    return _told(Fraction(0), why, tests)
 
 
 def _told(earned: Fraction, output: str, tests: list[dict[str, Any]]) -> dict[str, Any]:
@@ -93,7 +89,7 @@ def _told(earned: Fraction, output: str, tests: list[dict[str, Any]]) -> dict[st
 
 
 def _test(
-    name: str, title: str, share: Fraction, course: Course, said: Iterable[str]
+    name: str, course: Course, said: Iterable[str], title: str = "", share: Fraction = Fraction(0)
 ) -> dict[str, Any]:
     most = course.most(name)
     return {

@@ -6,12 +6,12 @@ Moodle, and https://docs.moodle.org/en/Embedded_Answers_(Cloze)_question_type.
 
 import re
 from collections.abc import Callable, Iterable
-from decimal import Decimal
 from functools import partial
 from xml.sax.saxutils import escape
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import of_each, on_a_line
+from attncalc.exporting import template
 from attncalc.exporting.alone import Alone, accepted_alone
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course
@@ -32,27 +32,12 @@ _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\uD800-\uDFFF\uFFFE\uFFFF]")
 """Characters that XML cannot contain: https://www.w3.org/TR/xml/#charsets."""
 _EDGES = re.compile(r"[}~#/\"\\]")
 """What ends an answer of a gap, unless a backslash precedes it."""
-_QUIZ = """<?xml version="1.0" encoding="UTF-8"?>
-<quiz>
-{questions}</quiz>
-"""
-_CATEGORY = """  <question type="category">
-    <category><text>$course$/top/{name}</text></category>
-  </question>
-"""
-_QUESTION = """  <question type="cloze">
-    <name><text>{name}</text></name>
-    <questiontext format="html"><text><![CDATA[{text}]]></text></questiontext>
-    <generalfeedback format="html"><text></text></generalfeedback>
-    <penalty>0.3333333</penalty>
-    <hidden>0</hidden>
-  </question>
-"""
 
 
 def quiz(questions: Iterable[str]) -> str:
     """Return the XML of a quiz: questions, each category before its questions."""
-    return _QUIZ.format(questions="".join(questions))
+    declared = '<?xml version="1.0" encoding="UTF-8"?>'
+    return f"{declared}\n<quiz>\n{''.join(questions)}</quiz>\n"
 
 
 def category(name: str) -> str:
@@ -61,7 +46,8 @@ def category(name: str) -> str:
     >>> print(category("a/b <c>").splitlines()[1].strip())
     <category><text>$course$/top/a//b &lt;c&gt;</text></category>
     """
-    return plain(_CATEGORY.format(name=escape(on_a_line(name).replace("/", "//"))))
+    whole = template("moodle-category.xml").format(name=escape(on_a_line(name).replace("/", "//")))
+    return plain(whole)
 
 
 def question(key: Key, course: Course, of_whom: str = "") -> str:
@@ -77,7 +63,8 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     words = catalogue(key.problem.language)
     closing = f"<p>{words.say('Each entry is marked separately.')}</p>\n"
     name = title_of(key.problem) + (f" ({of_whom})" if of_whom else "")
-    return plain(_QUESTION.format(name=escape(on_a_line(name)), text=text + closing))
+    filled = template("moodle-question.xml")
+    return plain(filled.format(name=escape(on_a_line(name)), text=text + closing))
 
 
 def plain(xml: str) -> str:
@@ -107,12 +94,9 @@ def _drop_downs(key: Key, course: Course) -> Callable[[Line], str] | None:
 
 def _gap(accepted: Alone) -> str:
     """Return the syntax of a gap: numbers with their tolerances, first the one it shows later."""
-    return "{1:NUMERICAL:" + "~".join(_answer(*each) for each in accepted.ranges) + "}"
-
-
-def _answer(low: Decimal, high: Decimal) -> str:
-    value, room = (each.normalize() for each in ((low + high) / 2, (high - low) / 2))
-    return f"={value:f}:{room:f}"
+    both = [((low + high) / 2, (high - low) / 2) for low, high in accepted.ranges]
+    answers = (f"={value.normalize():f}:{room.normalize():f}" for value, room in both)
+    return "{1:NUMERICAL:" + "~".join(answers) + "}"
 
 
 def refuse_what_gaps_cannot_hold(solution: Solution, course: Course, system: str) -> None:

@@ -19,14 +19,14 @@ from attncalc.base.text import distinct_names, in_json, on_a_line
 from attncalc.base.typed import quoted
 from attncalc.base.types import Range
 from attncalc.equations.operation import UnstatedError
-from attncalc.exporting import worksheet
+from attncalc.exporting import template, worksheet
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, lines_of, options_of
 from attncalc.exporting.rules import Course
 from attncalc.grading.causes import made_instead
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
-from attncalc.grading.rules import Cause, Rules, Status
+from attncalc.grading.rules import Status
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.solving.solution import Solution, solve
@@ -46,18 +46,6 @@ NOTE = (
     "entry counts, and a common cause is named if all before it is right"
 )
 PREAMBLE = "if (!Numbas.attncalc) {{\n{script}}}\nquestion.attncalc = Numbas.attncalc({data});\n"
-FUNCTIONS = {
-    "attn_statement": (("version",), "html", "return question.attncalc.statements[version];"),
-    "attn_key": (("version", "gap"), "matrix", "return question.attncalc.key(version, gap);"),
-    "attn_right": (("version", "gap"), "list", "return question.attncalc.options(version, gap);"),
-    "attn_mark": (
-        ("version", "gap"),
-        "list",
-        'var gaps = question.getPart("p0").gaps; return question.attncalc.marked(version, gap, '
-        "gaps.map(function(each) { return each.ticks || each.studentAnswer; }));",
-    ),
-}
-"""Functions of the question: their parameters, results, and JavaScript."""
 MARKING = """attn_marked: attn_mark(attn_version, {gap})
 
 mark: set_credit(attn_marked[0], attn_marked[1])
@@ -99,32 +87,13 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
     prompt = worksheet.questions(solution, course, lambda grid: f"<p>{asks(grid)}</p>", asks)
     both = zip(shown, versions, strict=True)
     worksheet.refuse_other_steps(_asked(one, course) for one, (_, course) in both)
-    drawn = {"name": "attn_version", "group": "Ungrouped variables"}
-    drawn["definition"] = f"random(0..{len(versions) - 1})"
-    drawn |= {"description": "", "templateType": "anything"}
-    return {
-        "name": worksheet.title_of(key.problem),
-        "tags": [],
-        "metadata": {"description": "", "licence": "None specified"},
-        "statement": "<div>{attn_statement(attn_version)}</div>",
-        "advice": "",
-        "rulesets": {},
-        "extensions": [],
-        "variables": {"attn_version": drawn},
-        "variablesTest": {"condition": "", "maxRuns": 100},
-        "ungrouped_variables": ["attn_version"],
-        "variable_groups": [],
-        "functions": {name: _function(*each) for name, each in FUNCTIONS.items()},
-        "preamble": {"js": _preamble(versions, gaps), "css": ""},
-        "parts": [
-            {
-                "type": "gapfill",
-                "prompt": prompt,
-                "sortAnswers": False,
-                "gaps": [_gap(solution, course, each, at) for at, each in enumerate(gaps)],
-            }
-        ],
-    }
+    made: dict[str, Any] = json.loads(template("numbas-question.json"))
+    made["variables"]["attn_version"]["definition"] = f"random(0..{len(versions) - 1})"
+    made |= {"name": worksheet.title_of(key.problem)}
+    made["preamble"]["js"] = _preamble(versions, gaps)
+    fields = [_gap(solution, course, each, at) for at, each in enumerate(gaps)]
+    made["parts"][0] |= {"prompt": prompt, "gaps": fields}
+    return made
 
 
 def _alike(solutions: Sequence[Solution]) -> Sequence[Solution]:
@@ -161,7 +130,7 @@ def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid | Line
         data = [live_data(key.problem) for key, _ in versions]
     except UnstatedError as error:
         raise InputError(f"no equation states how {error} is computed in Numbas") from None
-    asked = versions[0][1].asked
+    (key, course), rules = versions[0], versions[0][1].rules
     steps, *others = (each.pop("steps") for each in data)
     worksheet.refuse_other_steps(in_json(each) for each in (steps, *others))
     said = {
@@ -169,40 +138,20 @@ def _preamble(versions: Sequence[tuple[Key, Course]], gaps: Iterable[Grid | Line
         "versions": data,
         "statements": [worksheet.statement(key.solution) for key, _ in versions],
         "gaps": [[each.name, each.head] if isinstance(each, Grid) else list(each) for each in gaps],
-        **(_of_the_map(*versions[0]) if LINES in asked else {}),
-        "credits": _credits(versions[0][1].rules),
+        **({"weights": key.solution.all_weights[0].name,
+            "line": _marks_of_a_line(key.solution, course)} if LINES in course.asked else {}),
+        # the share of each status; what only `check` can decide earns that of what follows
+        "credits": {each.value: float(rules.credit(each)) for each in Status if rules.credit(each)}
+        | {"undecided": float(rules.credit(Status.FOLLOWS))},
         **mistakes(versions),
-    }
-    said |= language_data(versions[0][0].problem, script(NUMBAS))
+    }  # fmt: skip
+    said |= language_data(key.problem, script(NUMBAS))
     text = json.dumps(said, ensure_ascii=True, separators=(",", ":"))
     return PREAMBLE.format(script=script(NUMBAS), data=text)
 
 
-def _of_the_map(key: Key, course: Course) -> dict[str, Any]:
-    """Return the step of the weights, and the marks of a drop-down."""
-    solution = key.solution
-    return {"weights": solution.all_weights[0].name, "line": _marks_of_a_line(solution, course)}
-
-
 def _marks_of_a_line(solution: Solution, course: Course) -> float:
     return float(round(course.most(LINES) / len([*lines_of(solution)]), DIGITS))
-
-
-def _credits(rules: Rules) -> dict[str, float]:
-    """Return the share of each status; what only `check` can decide earns it."""
-    known = {each.value: float(rules.credit(each)) for each in Status if rules.credit(each)}
-    return known | {"undecided": float(rules.credit(Status.FOLLOWS))}
-
-
-def _function(parameters: Sequence[str], kind: str, definition: str) -> dict[str, Any]:
-    numbers = [[each, "number"] for each in parameters]
-    said = {"parameters": numbers, "type": kind}
-    return said | {"language": "javascript", "definition": definition}
-
-
-def _named(solution: Solution, grid: Grid) -> str:
-    say = catalogue(solution.problem.language).say
-    return f"{grid.name}, {say(f'head {grid.head}')}" if grid.head else grid.name
 
 
 def _gap(solution: Solution, course: Course, asked: Grid | Line, at: int) -> Mapping[str, Any]:
@@ -242,9 +191,10 @@ def _drop_down(solution: Solution, course: Course, line: Line, at: int) -> dict[
 def _matrix(solution: Solution, course: Course, grid: Grid, at: int) -> dict[str, Any]:
     """Return the gap of a matrix: its size and its points."""
     heads = solution.shape_of(grid.name)[0] if grid.head else 1
+    head = catalogue(solution.problem.language).say(f"head {grid.head}")
     return {
         "type": "matrix",
-        "customName": _named(solution, grid),
+        "customName": f"{grid.name}, {head}" if grid.head else grid.name,
         "marks": float(round(course.most(grid.name) / heads, DIGITS)),
         "correctAnswer": f"attn_key(attn_version, {at})",
         "numRows": str(len(grid.rows)),
@@ -276,7 +226,7 @@ def mistakes(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
 
 
 def _of_version(key: Key, course: Course, clauses: dict[str, int]) -> Mapping[str, Any]:
-    found: dict[str, Any] = {}
+    found, say = dict[str, Any](), catalogue(key.problem.language).say
     for name, before in steps_before(key, course).items():
         points = {each: key.shown[each] for each in before}
         known = Known(key, key.slack, points, {each: key.ranges[each] for each in before})
@@ -284,17 +234,12 @@ def _of_version(key: Key, course: Course, clauses: dict[str, int]) -> Mapping[st
             each for each in made_instead(known, key.steps[name]) if np.isfinite(each[1]).all()
         ]
         entries = (
-            [cause.code, _numbered(cause, name, key, clauses), *_numbers(made, key, name)]
+            [cause.code, clauses.setdefault(say(done(cause, name)), len(clauses)),
+             *_numbers(made, key, name)]
             for cause, made in finite
-        )
+        )  # fmt: skip
         found[name] = list({repr(each): each for each in entries}.values())
     return found
-
-
-def _numbered(cause: Cause, name: str, key: Key, clauses: dict[str, int]) -> int:
-    """Return the number of a clause in the language of the problem."""
-    says = catalogue(key.problem.language).say(done(cause, name))
-    return clauses.setdefault(says, len(clauses))
 
 
 def _numbers(made: Range, key: Key, name: str) -> list[list[float]]:

@@ -6,7 +6,7 @@ apps/prairielearn/src/schemas/schemas/infoQuestion.json of PrairieLearn.
 
 import hashlib
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,7 +15,7 @@ from attncalc.exporting import template, worksheet
 from attncalc.exporting.handed_in import COURSE, PROBLEM
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course, write_course
-from attncalc.exporting.typed_in import VERSIONS, entries_of, name_of
+from attncalc.exporting.typed_in import VERSIONS, Entry, entries_of
 from attncalc.exporting.wheels import wheel_of_attncalc
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import Catalogue, catalogue
@@ -116,18 +116,18 @@ def _drop_down(options: Sequence[str], right: Mapping[Line, set[int]], line: Lin
 
 def _fields(words: Catalogue, grid: Grid) -> str:
     """Return a table of fields: each keeps the typed text, decimals and blanks unchanged."""
-    rows = [list(_row(words, grid, i)) for i in range(len(grid.rows))]
-    return worksheet.table(grid.rows, grid.columns, rows)
 
-
-def _row(words: Catalogue, grid: Grid, row: int) -> Iterator[str]:
-    for column in range(len(grid.columns)):
-        name = name_of(grid.name, grid.head, row, column)
+    def field(row: int, column: int) -> str:
+        name = Entry(grid.name, grid.head, row, column).name
         where = f"row {row + 1}, column {column + 1}"
         where = f"head {grid.head}, {where}" if grid.head else where
         label = worksheet.inert(f"{grid.name}, {words.say(where)}")
-        yield (
+        return (
             f'<pl-string-input answers-name="{name}" aria-label="{label}" size="6" '
             'allow-blank="true" remove-leading-trailing="true" show-help-text="false">'
             "</pl-string-input>"
         )
+
+    columns = range(len(grid.columns))
+    rows = [[field(i, j) for j in columns] for i in range(len(grid.rows))]
+    return worksheet.table(grid.rows, grid.columns, rows)

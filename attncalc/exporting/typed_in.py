@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.base.errors import AttncalcError
-from attncalc.base.types import Place
 from attncalc.exporting.handed_in import COURSE, PROBLEM
 from attncalc.exporting.lines import Line, as_written, lines_of, options_of, shares_of
 from attncalc.exporting.rules import Course, read_course
 from attncalc.grading.credit import score
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
-from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.marks import Marking
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.reading import read_problem
@@ -39,19 +38,14 @@ class Entry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its field."""
-        return name_of(*self)
+        """The name of its field.
 
-
-def name_of(step: str, head: int, row: int, column: int) -> str:
-    """Return the name of a field.
-
-    >>> name_of("A", 2, 0, 1), name_of("1.Q", 0, 0, 0)
-    ('A_h2_1_2', '1_Q_1_1')
-    """
-    plain = "".join(sign if sign.isalnum() else "_" for sign in step)
-    of_head = f"_h{head}" if head else ""
-    return f"{plain}{of_head}_{row + 1}_{column + 1}"
+        >>> Entry("A", 2, 0, 1).name, Entry("1.Q", 0, 0, 0).name
+        ('A_h2_1_2', '1_Q_1_1')
+        """
+        plain = "".join(sign if sign.isalnum() else "_" for sign in self.step)
+        of_head = f"_h{self.head}" if self.head else ""
+        return f"{plain}{of_head}_{self.row + 1}_{self.column + 1}"
 
 
 def entries_of(key: Key, course: Course) -> Iterator[Entry]:
@@ -142,7 +136,8 @@ def _scores(marking: Marking, key: Key, course: Course) -> Iterator[tuple[str, d
         head = (each.head - 1,) if each.head else ()
         place = key.work.turned((*head, each.row, each.column))
         weight = course.most(each.step) / prod(key.solution.shape_of(each.step))
-        yield each.name, {"score": _share(marking, marks, place), "weight": float(weight)}
+        share = float(marking.rules.credit(marks.status(place)))
+        yield each.name, {"score": share, "weight": float(weight)}
     for line, share in shares_of(marking):
         weight = course.most(LINES) / (2 * len(marking.lines))
         yield line.name, {"score": share, "weight": float(weight)}
@@ -157,7 +152,3 @@ def _chosen(key: Key, course: Course, typed: Mapping[str, Any]) -> Iterator[tupl
         text = unescape(str(typed.get(line.name) or "")).strip()  # PrairieLearn submits HTML
         if text in options:
             yield line, options.index(text)
-
-
-def _share(marking: Marking, marks: StepMarks, place: Place) -> float:
-    return float(marking.rules.credit(marks.status(place)))

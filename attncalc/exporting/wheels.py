@@ -69,11 +69,16 @@ def wheel_of_numpy() -> Wheel | None:
         numpy = metadata.distribution("numpy")
     except metadata.PackageNotFoundError:
         return None
-    tags = _tags(numpy)
+    known = message_from_string(numpy.read_text("WHEEL") or "").get_all("Tag", [])
+    tags = [tag for tag in known if tag.count("-") == 2 and "linux" in tag and "x86_64" in tag]
     if not tags or sys.platform != "linux" or platform.machine() != "x86_64":
         return None
     folder = f"numpy-{numpy.version}.dist-info"
-    files = dict(_files_of(numpy))
+    files = {
+        file.as_posix(): file.read_binary()
+        for file in numpy.files or ()  # without those created at installation
+        if not ({"..", "__pycache__"} & {*file.parts} or file.name in _OF_THE_INSTALLER)
+    }
     python, abi, _ = tags[0].split("-")
     systems = ".".join(tag.split("-")[2] for tag in tags)
     return _wheel(f"numpy-{numpy.version}-{python}-{abi}-{systems}.whl", python, files, folder)
@@ -100,24 +105,10 @@ def _metadata(version: str) -> str:
     return said or f"Metadata-Version: 2.1\nName: attncalc\nVersion: {version}\n"
 
 
-def _tags(distribution: metadata.Distribution) -> list[str]:
-    tags = message_from_string(distribution.read_text("WHEEL") or "").get_all("Tag", [])
-    return [tag for tag in tags if tag.count("-") == 2 and "linux" in tag and "x86_64" in tag]
-
-
-def _files_of(distribution: metadata.Distribution) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a wheel, without those created at installation."""
-    for file in distribution.files or ():
-        is_made = "__pycache__" in file.parts or file.name in _OF_THE_INSTALLER
-        if ".." not in file.parts and not is_made:
-            yield file.as_posix(), file.read_binary()
-
-
 def _wheel(name: str, python: str, files: dict[str, bytes], folder: str) -> Wheel:
-    record = "".join(f"{path},sha256={_digest(each)},{len(each)}\n" for path, each in files.items())
+    record = ""
+    for path, content in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        record += f"{path},sha256={digest},{len(content)}\n"
     files[f"{folder}/RECORD"] = f"{record}{folder}/RECORD,,\n".encode()
     return Wheel(name, python, packed(files, LEVEL))
-
-
-def _digest(content: bytes) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

@@ -152,15 +152,12 @@ def refuse_other_steps(asked: Iterable[str]) -> None:
 def table(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     """Return a table, its rows and columns named; each cell is HTML."""
     head = "".join(f"<th scope='col' style='{_ROOM}'>{inert(name)}</th>" for name in columns)
+    align = f"<td style='text-align: right; {_ROOM}'>"
     lines = (
-        f"<tr><th scope='row'>{inert(name)}</th>{''.join(map(_cell, row))}</tr>"
+        f"<tr><th scope='row'>{inert(name)}</th>{''.join(f'{align}{x}</td>' for x in row)}</tr>"
         for name, row in zip(rows, cells, strict=True)
     )
     return f"<table>\n<tr><td></td>{head}</tr>\n" + "\n".join(lines) + "\n</table>"
-
-
-def _cell(html: str) -> str:
-    return f"<td style='text-align: right; {_ROOM}'>{html}</td>"
 
 
 class _Html(DocumentWriter[str]):

@@ -172,7 +172,8 @@ def aim(
     slopes = np.ldexp(np.stack([design.slope for design in designs]), -power)
     offsets = np.ldexp(np.stack([design.offset for design in designs]), -power)
     own: dict[str, Any] = {
-        name: getattr(problem, name) for name in ("scale", "rounding", "decimals", "title")
+        name: getattr(problem, name)
+        for name in ("scale", "rounding", "decimals", "title", "language")
     }
     Q = _exact(offsets) if len(offsets) == 1 else _exact(offsets)[:, np.newaxis]
     if len(offsets) > 1:

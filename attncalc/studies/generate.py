@@ -84,13 +84,15 @@ class Settings(NamedTuple):
 class Source(Protocol):
     """The source of the logits of the next token: a problem or a model.
 
-    title, remarks, decimals: the title and remarks of pages, and the decimals of probabilities.
+    title, remarks, language: the title, the remarks and the language of pages.
+    decimals: the decimals of probabilities.
     prompt: the tokens before the generated ones.
     places: the largest number of tokens that it can read; None for any.
     """
 
     title: str
     remarks: tuple[str, ...]
+    language: str
     decimals: int
     prompt: Ids
     places: int | None
@@ -371,6 +373,7 @@ class OfProblem:
                 )
         self.prompt: Ids = tuple(given)
         self.title, self.decimals = problem.title or "Generated tokens", problem.decimals
+        self.language = problem.language
         labels = problem.labels or ()
         if isinstance(labels, Mapping):
             labels = labels.get("X1", labels.get("X", ()))

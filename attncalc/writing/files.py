@@ -179,7 +179,11 @@ def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> No
     check_places(*(path for path in files if new is None or new not in path.parents))
     straight = [path for path in files if is_straight(path)]
     for path in straight:
-        _write_straight(path, files[path])
+        content = files[path]
+        with naming(path):
+            again = descriptor_of(path)  # an open file is continued at its position
+            with path.open("wb") if again is None else os.fdopen(os.dup(again), "wb") as file:
+                _fill(file, as_bytes(content) if callable(content) else content, ())
     staged = {path: content for path, content in files.items() if path not in straight}
     with held_back() as came:
         _write_set(staged, new, came)
@@ -192,18 +196,16 @@ def as_bytes(content: Writer) -> bytes:
     return buffer.getvalue()
 
 
-def _write_straight(path: Path, content: Content) -> None:
-    with naming(path):
-        again = descriptor_of(path)  # an open file is continued at its position
-        with path.open("wb") if again is None else os.fdopen(os.dup(again), "wb") as file:
-            _fill(file, as_bytes(content) if callable(content) else content, ())
-
-
 def _write_set(files: Mapping[Path, Content], new: Path | None, came: Sequence[int]) -> None:
     moves: list[_Move] = []
     written: dict[Path, Path] = {}
     try:
-        inside = None if new is None else _folder_beside(new, moves)
+        inside: Path | None = None
+        if new is not None:  # a temporary folder, which is renamed when it is complete
+            moves.append(_beside(new))
+            inside = moves[-1].ready
+            with naming(new):
+                inside.mkdir()
         for path, content in files.items():
             if inside is not None and new is not None and new in path.parents:
                 ready = inside / path.relative_to(new)
@@ -225,14 +227,6 @@ def _beside(path: Path) -> _Move:
     place = Path(os.path.realpath(path))  # a link stays a link
     ready = place.with_name(f".{place.name[:LONGEST]}.{os.urandom(4).hex()}.tmp")
     return _Move(ready, place, path)
-
-
-def _folder_beside(folder: Path, moves: list[_Move]) -> Path:
-    """Make a temporary folder, which is renamed when it is complete."""
-    moves.append(_beside(folder))
-    with naming(folder):
-        moves[-1].ready.mkdir()
-    return moves[-1].ready
 
 
 def _write(path: Path, ready: Path, content: Content, came: Sequence[int]) -> None:

@@ -13,7 +13,7 @@ from rich.constrain import Constrain
 from rich.text import Text
 
 from attncalc.base.text import on_a_line, shown_names, within
-from attncalc.writing.blocks import blocks_of, caption
+from attncalc.writing.document import blocks_of, caption
 
 FRAME = 7
 """Characters a table adds to the names and the numbers of a line."""

@@ -14,7 +14,7 @@ from attncalc.base.text import capital
 from attncalc.languages.catalogue import catalogue
 from attncalc.writing import document as parts
 from attncalc.writing import latex_layout as layout
-from attncalc.writing.blocks import blocks_of
+from attncalc.writing.document import blocks_of
 from attncalc.writing.html.qr import in_rules
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.prose import MOST_NAMED, more_than_named, sentence
@@ -56,8 +56,8 @@ _BREAK = r"\addpenalty{-300}"
 """A page ends before a step, as before any heading."""
 SIZE_OF_TITLE = 1.4
 """How wide the bold letters of titles are, relative to others."""
-NARROW, WIDTHS_OF_MAP = 45.0, ((90, 250, 340), (65, 170, 225))
-"""The width of names beside narrow maps; of each kind its columns, and its width."""
+MAP, MAPS_BESIDE = (90, 250, 340), ((65, 170, 225), (110, 225, 338))
+"""The columns and the width of an empty map; and of those that may be beside others."""
 ROOM_BESIDE = 150.0
 """The least width of the room for work beside a matrix, in points."""
 SMALL = 0.9
@@ -126,19 +126,27 @@ def _cjk_fonts(text: str) -> str:
 
 
 class _Fit(NamedTuple):
-    """A size of letters: its commands, and its height and width as shares of the usual ones."""
+    """A size of letters: its commands, and its height and width as shares of the usual ones.
+
+    work: the room for work, as a share of the usual one.
+    blank: which blanks are to be filled in.
+    """
 
     commands: str = ""
     height: float = 1.0
     width: float = 1.0
+    work: float = 1.0
+    blank: int = 0
 
 
 _SMALLER = r"\let\Large\large\let\large\normalsize\let\normalsize"
 _FITS = (
     _Fit(),
-    _Fit(rf"{_SMALLER}\small\let\small\footnotesize\normalsize", 0.9, 0.93),
-    _Fit(rf"{_SMALLER}\footnotesize\let\small\scriptsize\normalsize", 0.8, 0.86),
-    _Fit(rf"{_SMALLER}\scriptsize\let\small\scriptsize\normalsize", 0.7, 0.8),
+    _Fit(work=0.5),
+    _Fit(rf"{_SMALLER}\small\let\small\footnotesize\normalsize", 0.9, 0.93, 0.5, 1),
+    _Fit(rf"{_SMALLER}\footnotesize\let\small\scriptsize\normalsize", 0.8, 0.86, 0.3, 1),
+    _Fit(rf"{_SMALLER}\scriptsize\let\small\scriptsize\normalsize", 0.7, 0.8, 0.2, 1),
+    _Fit(rf"{_SMALLER}\scriptsize\let\small\scriptsize\normalsize", 0.7, 0.8, 0.0, 2),
 )
 
 
@@ -151,7 +159,7 @@ def _body(document: parts.Document, picture: str | None, room: float) -> str:
         return list(_Latex(picture, room / fit.width, fit).document(shown))
 
     def takes(fit: _Fit, pages: int) -> bool:
-        return fit.height * sum(map(_height, made(fit))) <= pages * PAGE
+        return fit.height * sum(_height(each, fit) for each in made(fit)) <= pages * PAGE
 
     fits = _FITS if is_short else ()
     fit = next((each for pages in (2, 3) for each in fits if takes(each, pages)), _FITS[0])
@@ -183,11 +191,16 @@ class _Latex(parts.DocumentWriter[str]):
             boxes = f"\\hspace{{{layout.BETWEEN}pt}}%\n".join(tile for _, tile in tiles[first:end])
             yield rf"\par{_BREAK}\bigskip\noindent {boxes}\par"
             if sections[first].has_room:
-                yield rf"\nopagebreak\noindent {self._work_label}\par{_room(sections[first])}"
+                yield rf"\nopagebreak\noindent {self._work_label}\par{self._room(sections[first])}"
 
     @property
     def _work_label(self) -> str:
         return rf"{{\small {in_latex(self.say('Work:'))}}}"
+
+    def _room(self, section: parts.Section) -> str:
+        """Return the room for work: less beside many rows, and all that a page has."""
+        rows = sum(len(grid.rows) for grid in section.shown)
+        return rf"\vspace{{{max(4, self.fit.work * (60 - 9 * rows)):.0f}pt plus 1fill}}"
 
     def _tile(self, section: parts.Section) -> tuple[float, str]:
         """Return a step as a box, after its width; one that needs a line is as wide as it."""
@@ -197,11 +210,12 @@ class _Latex(parts.DocumentWriter[str]):
         widths = [SIZE_OF_TITLE * layout.text_width(title), wide]
         between = (len(blocks) - 1) * layout.BETWEEN  # and as much again for signs of equality
         widths.append(sum(block.width for block in blocks) + 2 * between)
-        said = section.remarks or section.legend or section.hidden
-        if said or any(block.caption for block in blocks):
+        columns = layout.columns_of(blocks)
+        if section.remarks or section.legend or section.hidden or columns is None:
             return self.room, ""
         matrices = _beside(blocks)
         head = rf"{{\large\bfseries {title}}}\par{layout.paragraph(f'{name} = {equation}')}"
+        head += _columns(columns)
         lines, width = rf"{head}\smallskip\({matrices}\)", max(widths)
         wide = width * self.fit.width
         return width, rf"\begin{{minipage}}[t]{{{wide:.0f}pt}}{lines}\end{{minipage}}"
@@ -229,8 +243,9 @@ class _Latex(parts.DocumentWriter[str]):
 
     def _blocks(self, grids: Iterable[parts.Grid]) -> Iterator[layout.MatrixBlock]:
         for grid in grids:
-            small = bool(self.fit.commands)
-            yield from layout.matrix_blocks(grid, self.room, self.say, is_small=small)
+            yield from layout.matrix_blocks(
+                grid, self.room, self.say, layout.BLANKS[self.fit.blank]
+            )
 
     def _displayed(self, blocks: Iterable[layout.MatrixBlock], first: str = "") -> Iterator[str]:
         lines = list(layout.side_by_side(blocks, self.room))
@@ -243,9 +258,16 @@ class _Latex(parts.DocumentWriter[str]):
         yield from self._result(section, " = ".join(_equation(section)))
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
-        yield from _footnote(section, self.say)
+        if found := section.hidden:
+            both = ((in_tex(entry), in_tex(value)) for entry, value in found[:MOST_NAMED])
+            values = [rf"\({entry} = {value}\)" for entry, value in both]
+            said = "; ".join([*values, *map(self.say, more_than_named(found))])
+            yield rf"\noindent \textdagger{{}} {in_latex(self.say('not zero'))}: {said}.\par"
         yield from map(_said, section.remarks)
-        yield from self._work(section)
+        for lines in layout.by_rows(section.lines, at_least=LINES_TOGETHER):
+            yield rf"{{{_WORK}\begin{{align*}}"  # small, as many entries side by side as fit
+            yield " \\\\\n".join(layout.in_columns(lines, self.room / SMALL))
+            yield r"\end{align*}\par}"
 
     def _result(self, section: parts.Section, equation: str) -> Iterator[str]:
         """Yield the equation and the matrix on one line, or the matrices below it.
@@ -272,25 +294,19 @@ class _Latex(parts.DocumentWriter[str]):
         """Yield a matrix to fill in with the room for work: beside it, or below if it is wide."""
         label, room = self._work_label, self.room - ROOM_BESIDE
         width = sum(block.width + layout.BETWEEN for block in blocks) - layout.BETWEEN
-        if width > room or any(block.caption for block in blocks):
+        columns = layout.columns_of(blocks)
+        if width > room or columns is None:
             yield from self._displayed(blocks, equation)
-            yield rf"\noindent {label}\par{_room(section)}"
+            yield rf"\noindent {label}\par{self._room(section)}"
             return
         matrices = _beside(blocks)
         if len(blocks) == 1 and layout.fits_beside(equation, blocks[0], room):
             matrices = f"{equation} = {blocks[0].matrix}"
         else:
-            yield layout.paragraph(equation)
+            yield layout.paragraph(equation) + _columns(columns)
         rise = rf"\raisebox{{{0.75 * len(section.shown[0].rows):.1f}em}}{{{label}}}"
         matrix = rf"\(\displaystyle {matrices}\)"
-        yield rf"\noindent {matrix}\hspace{{2em}}\smash{{{rise}}}\par{_room(section)}"
-
-    def _work(self, section: parts.Section) -> Iterator[str]:
-        """Yield the work, small, with as many entries side by side as fit."""
-        for lines in layout.by_rows(section.lines, at_least=LINES_TOGETHER):
-            yield rf"{{{_WORK}\begin{{align*}}"
-            yield " \\\\\n".join(layout.in_columns(lines, self.room / SMALL))
-            yield r"\end{align*}\par}"
+        yield rf"\noindent {matrix}\hspace{{2em}}\smash{{{rise}}}\par{self._room(section)}"
 
     def legend(self, legend: parts.Legend) -> Iterator[str]:
         keys = (f"{self.say(KEYS.get(key, key))} {means}" for key, means in legend.entries)
@@ -301,14 +317,11 @@ class _Latex(parts.DocumentWriter[str]):
         if connections.is_blank:  # paper is drawn on
             titles = [f"Head {head}" if head else "" for head, _ in connections.heads]
             names = [*connections.inputs, *connections.outputs]
-            has_room = self.room > 2 * WIDTHS_OF_MAP[1][2]
-            is_short = max(map(layout.text_width, names)) <= NARROW
-            is_narrow = len(titles) > 1 and is_short and has_room
-            wide = WIDTHS_OF_MAP[is_narrow]
-            maps = [_empty_map(connections, each, self.say, wide) for each in titles]
             longest = max(len(connections.inputs), len(connections.outputs))
-            count = max(1, MOST_DOTS // (longest + 2)) * (1 + is_narrow)
-            whole = [*lines, _said(self.say(RULE_OF_LINES)), self._centered(maps[:count])]
+            wide, beside = self._wide_map(names) if len(titles) > 1 else (MAP, 1)
+            maps = [_empty_map(connections, each, self.say, wide) for each in titles]
+            count = max(1, MOST_DOTS // (longest + 2)) * beside
+            whole = [*lines, _said(self.say(RULE_OF_LINES)), self._centered(maps[:count], beside)]
             yield _BREAK + _on_one_page(whole)
             yield from (self._centered([each]) for each in maps[count:])
             return
@@ -326,9 +339,19 @@ class _Latex(parts.DocumentWriter[str]):
         lines.append(rf"\begin{{center}}{picture}\end{{center}}")
         yield from [_on_one_page(lines)] if is_short else lines
 
-    def _centered(self, pictures: Iterable[str]) -> str:
+    def _wide_map(self, names: Sequence[str]) -> tuple[tuple[int, int, int], int]:
+        """Return where the columns of empty maps are, and how many are side by side."""
+        longest = self.fit.width * max(map(layout.text_width, names)) / self.fit.height
+        for left, right, width in MAPS_BESIDE if self.room > layout.LINE else ():
+            beside = _beside_maps(width, self.fit.height)
+            if beside > 1 and longest <= min(left, width - right) - 10:
+                return (left, right, width), beside
+        return MAP, 1
+
+    def _centered(self, pictures: Sequence[str], beside: int = 1) -> str:
         begin = rf"\begin{{center}}\setlength{{\unitlength}}{{{self.fit.height:g}pt}}"
-        return "\n".join([begin, *pictures, r"\end{center}"])
+        whole = ("\n" if beside > 1 else "\n\n").join(pictures)
+        return f"{begin}\n{whole}\n\\end{{center}}"
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
         score = in_latex(self.say(f"Score: {verdict.score} ({verdict.share})"))
@@ -344,19 +367,27 @@ class _Latex(parts.DocumentWriter[str]):
         yield from layout.tabulars(sheet.grid, self.room)
 
 
-def _height(written: str) -> float:
+def _height(written: str, fit: _Fit) -> float:
     """Return about how many points a part of a page takes in the usual size."""
     strut = layout.EMPTY_STRUT.search(written)
     row = 10 * float(strut[1]) + 3.6 if strut else 12.3
     heads = 13.0 if r"\overset" in written else 4.0
-    bare = _without(_without(written, "matrix", lambda _: ""), "bmatrix", _counted)
+    bare = _without(written, "matrix", lambda _: "")
+    bare = _without(bare, "bmatrix", lambda matrix: f"\0{len(matrix.split(_ROW))}\0")
     rows = [max(map(int, line.split("\0")[1::2]), default=0) for line in bare.split(_ROW)]
     total = sum(n * row + heads if n else 14.0 for n in rows) + 4.0
-    total += sum(map(float, _SPACE.findall(written)))
-    total += sum(int(wide) * int(high) for wide, high in _PICTURE.findall(written)) / 450
+    total += sum(map(float, _SPACE.findall(written))) / fit.height
+    total += 24.0 * written.count(r"\raggedright")
+    for wide, high in _PICTURE.findall(written):
+        total += int(high) / _beside_maps(int(wide), fit.height)
     titles = {r"\subsection*": 24.0, r"\large\bfseries": 38.0, r"\section*": 20.0}
     titles |= {r"\includegraphics": 365.0, r"\begin{gather*}": 8.0, r"\raisebox{-\height}": 40.0}
     return total + sum(size for name, size in titles.items() if name in written)
+
+
+def _beside_maps(width: int, scale: float) -> int:
+    """Return how many empty maps of a width are on a line of a document of our own."""
+    return 1 if width == MAP[2] else max(1, int(layout.LINE_OF_OWN // (width * scale)))
 
 
 def _without(written: str, name: str, put: Callable[[str], str]) -> str:
@@ -364,16 +395,6 @@ def _without(written: str, name: str, put: Callable[[str], str]) -> str:
     first, *others = written.split(rf"\begin{{{name}}}")
     each = (other.partition(rf"\end{{{name}}}") for other in others)
     return first + "".join(put(inside) + behind for inside, _, behind in each)
-
-
-def _counted(matrix: str) -> str:
-    return f"\0{len(matrix.split(_ROW))}\0"
-
-
-def _room(section: parts.Section) -> str:
-    """Return the room for the work of a step: less beside many rows, and all that a page has."""
-    rows = sum(len(grid.rows) for grid in section.shown)
-    return rf"\vspace{{{max(4, 60 - 9 * rows)}pt plus 1fill}}"
 
 
 def _equation(section: parts.Section) -> tuple[str, str]:
@@ -386,16 +407,14 @@ def _beside(blocks: Iterable[layout.MatrixBlock]) -> str:
     return r" \qquad ".join(f"{block.name} = {block.matrix}" for block in blocks)
 
 
+def _columns(names: str) -> str:
+    """Return the names of columns in lines above their matrices; "" without any."""
+    return rf"{{\raggedright {capital(names)}.\par}}\nopagebreak" if names else ""
+
+
 def _on_one_page(lines: Iterable[str]) -> str:
     whole = "\n".join(lines)
     return rf"\noindent\begin{{minipage}}{{\linewidth}}{whole}\end{{minipage}}\par"
-
-
-def _footnote(section: parts.Section, say: Callable[[str], str]) -> Iterator[str]:
-    if found := section.hidden:
-        values = [rf"\({in_tex(entry)} = {in_tex(value)}\)" for entry, value in found[:MOST_NAMED]]
-        said = "; ".join([*values, *map(say, more_than_named(found))])
-        yield rf"\noindent \textdagger{{}} {in_latex(say('not zero'))}: {said}.\par"
 
 
 def _empty_map(

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from attncalc.base.latex_text import LETTER, in_latex
 from attncalc.base.text import capital, shown_names
 from attncalc.solving.work import Derivation
-from attncalc.writing.blocks import blocks_of, parts_of
-from attncalc.writing.document import Cell, Grid
+from attncalc.writing.document import Cell, Grid, blocks_of, parts_of
 from attncalc.writing.latex_math import TexMath, in_tex, name_in_tex
 
 LINE = 330.0
@@ -46,9 +45,10 @@ BETWEEN = 20.0
 EMPTY_STRUT = re.compile(r"\\rule\{0pt\}\{([\d.]+)em\}")
 _EMPTY_WIDTHS = {
     rf"\rule{{0pt}}{{{high}em}}\underline{{\hspace{{{wide}em}}}}": 10.0 * wide
-    for wide, high in ((3, 1.5), (1.6, 1.3))
+    for wide, high in ((3, 1.5), (1.6, 1.3), (1.6, 1.0))
 }
-_EMPTY, _NARROW_EMPTY = _EMPTY_WIDTHS
+BLANKS = tuple(_EMPTY_WIDTHS)
+"""The blanks of worksheets, the widest first."""
 _DOTS = r"\cdots", r"\vdots"
 _BESIDE = "\n\\qquad "
 """The space between two equations on a line."""
@@ -171,22 +171,23 @@ class MatrixBlock(NamedTuple):
     matrix: its rows in brackets, with names of tokens before and above them, in TeX.
     width: the largest width of all of this, in points.
     caption: which part it is, if not all.
+    columns: the names of its columns, if they are too wide to be above them.
     """
 
     name: str
     matrix: str
     width: float
     caption: str
+    columns: str = ""
 
 
 def matrix_blocks(
-    grid: Grid, room: float, say: Callable[[str], str] = str, *, is_small: bool = False
+    grid: Grid, room: float, say: Callable[[str], str] = str, empty: str = BLANKS[0]
 ) -> Iterator[MatrixBlock]:
     """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page.
 
-    is_small: with narrow blanks.
+    empty: the blank in place of an answer.
     """
-    empty = _NARROW_EMPTY if is_small else _EMPTY
     texts = [
         [_entry(cell, empty) if cell else _DOTS[place is None] for cell in row]
         for place, row in zip(grid.row_places, grid.cells(), strict=True)
@@ -200,39 +201,49 @@ def matrix_blocks(
     widths = [max(pair) for pair in zip_longest(widths, map(text_width, heads), fillvalue=0.0)]
     most = MOST_EMPTY_ROWS if empty in texts[0] else MOST_ROWS
     for down, across, said in parts_of(grid, widths, room - beside, COLUMN_GAP, most, say):
-        said = [*map(in_latex, said)]
+        columns = ""
         if titles and not heads:
-            said.append(f"{in_latex(say('columns:'))} {'; '.join(titles[across])}")
+            columns = f"{in_latex(say('columns:'))} {'; '.join(titles[across])}"
         matrix = _bracketed(
             names[down], _headed(heads[across], [row[across] for row in texts[down]])
         )
         wide = beside + sum(widths[across]) + COLUMN_GAP * (len(widths[across]) - 1)
-        yield MatrixBlock(name, matrix, wide, ", ".join(said))
+        yield MatrixBlock(name, matrix, wide, ", ".join(map(in_latex, said)), columns)
 
 
 def fits_beside(equation: str, block: MatrixBlock, room: float) -> bool:
     """Return whether a matrix fits on the line of its equation, without labels above it."""
-    return not block.caption and set_width(f"{equation} =") + block.width <= room
+    is_plain = not (block.caption or block.columns)
+    return is_plain and set_width(f"{equation} =") + block.width <= room
+
+
+def columns_of(blocks: Iterable[MatrixBlock]) -> str | None:
+    """Return the names of the columns of whole matrices, once; None if they are in parts."""
+    found = {(block.caption, block.columns) for block in blocks}
+    caption, columns = found.pop() if len(found) == 1 else ("", "")
+    return None if caption or found else columns
 
 
 def side_by_side(blocks: Iterable[MatrixBlock], room: float, first: str = "") -> Iterator[str]:
-    """Yield lines of a display, each with as many matrices as fit it, after a first equation."""
-    line = [first] if first else []
+    """Yield lines of a display, each with as many matrices as fit it, after a first equation.
+
+    Names of columns are above the first of the matrices that they belong to.
+    """
+    line, above, known = [first] if first else [], "", ""
     used = set_width(first) + BETWEEN if first else 0.0
     for block in blocks:
-        if line and (block.caption or used + block.width > room):
-            yield _BESIDE.join(line)
-            line, used = [], 0.0
-        equation = f"{block.name} = {block.matrix}"
-        if block.caption:
-            said = capital(block.caption)
+        columns, known = block.columns if block.columns != known else "", block.columns
+        said = ", ".join(filter(None, (block.caption, columns)))
+        if line and (said or block.caption or used + block.width > room):
+            yield above + _BESIDE.join(line)
+            line, above, used = [], "", 0.0
+        if said:
             wide = min(room, LINE_OF_OWN)
-            yield f"\\parbox{{{wide:.0f}pt}}{{\\raggedright {said}.}} \\\\*\n{equation}"
-            continue
-        line.append(equation)
-        used += block.width + BETWEEN
+            above = f"\\parbox{{{wide:.0f}pt}}{{\\raggedright {capital(said)}.}} \\\\*\n"
+        line.append(f"{block.name} = {block.matrix}")
+        used += room if block.caption else block.width + BETWEEN
     if line:
-        yield _BESIDE.join(line)
+        yield above + _BESIDE.join(line)
 
 
 def paragraph(equation: str) -> str:
@@ -317,7 +328,7 @@ def _bracketed(names: Sequence[str], headed: tuple[str, list[list[str]]]) -> str
     return f"\\begin{{matrix}}\n{beside}\n\\end{{matrix}}\n{matrix}"
 
 
-def _entry(cell: Cell, empty: str = _EMPTY) -> str:
+def _entry(cell: Cell, empty: str = BLANKS[0]) -> str:
     content = cell.content
     if content is None:
         return empty

@@ -5,7 +5,7 @@ an underscore. Superscripts come last, as in S_{1,2}^{\mathrm{scaled}}.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from attncalc.base.latex_text import in_latex
@@ -109,11 +109,12 @@ _BETWEEN = {
 
 def _index(text: str) -> str:
     """Return an index, a size or a condition in TeX, without signs that GitHub misreads."""
-    return _WORDS.sub(lambda found: _SIGNS.get(found[0]) or _word_in_tex(found[0]), text)
 
+    def written(found: re.Match[str]) -> str:
+        word = found[0]
+        return _SIGNS.get(word) or (name_in_tex(word) if "_" in word else word)
 
-def _word_in_tex(word: str) -> str:
-    return name_in_tex(word) if "_" in word else word
+    return _WORDS.sub(written, text)
 
 
 _WORDS = re.compile(r"[^\W\d]\w{0,99}|[%≤≥≠<>*]")
@@ -126,6 +127,8 @@ _SIGNS = {
 
 class TexMath(MathWriter):
     r"""TeX: (1 \cdot 0) + (-1 \cdot 1), \frac{e^{8.50}}{e^{8.50} + e^{8.00}}, Q K^{\top}."""
+
+    forms: Mapping[str, str] = {"quotient": r"\frac{{{}}}{{{}}}", "root": r"\sqrt{{{}}}"}
 
     def number(self, number: node.Number) -> str:
         r"""Return 1.50, or 1.76 \times 10^{-6}."""
@@ -171,10 +174,6 @@ class TexMath(MathWriter):
             sign = "~"  # otherwise a word runs into its factor
         return sign.join([first, *(f"{{{each}}}" if each[0] == "-" else each for each in rest)])
 
-    def quotient(self, quotient: node.Quotient) -> str:
-        r"""Return \frac{x}{y}."""
-        return rf"\frac{{{self.write(quotient.top)}}}{{{self.write(quotient.bottom)}}}"
-
     def power(self, power: node.Power) -> str:
         """Return e^{8.50}."""
         match power.exponent:
@@ -190,10 +189,6 @@ class TexMath(MathWriter):
         if isinstance(power.base, node.Quotient | node.Root):
             base = rf"\left({base}\right)"
         return f"{base}^{{{exponent}}}"
-
-    def root(self, root: node.Root) -> str:
-        r"""Return \sqrt{2}."""
-        return rf"\sqrt{{{self.write(root.radicand)}}}"
 
     def call(self, call: node.Call) -> str:
         r"""Return \tanh(x), or \lVert x \rVert."""

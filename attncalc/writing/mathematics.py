@@ -1,5 +1,6 @@
 """How expressions are written: one method for each kind of expression, one class for each form."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from attncalc.equations import expressions as node
@@ -11,11 +12,20 @@ COMPOUND = OPEN | node.Product
 
 
 class MathWriter:
-    """Writes an expression by the method that is named like its class."""
+    """Writes an expression by the form, or else the method, that is named like its class."""
+
+    forms: Mapping[str, str] = {}
+    """Kinds of expressions that are their parts between texts."""
 
     def write(self, expression: node.Expression) -> str:
         """Return the expression in this form."""
-        return str(getattr(self, type(expression).__name__.lower())(expression))
+        kind = type(expression).__name__.lower()
+        if kind in self.forms:
+            parts: Any = expression
+            return self.forms[kind].format(
+                *(self.write(each) for each in parts if each is not None)
+            )
+        return str(getattr(self, kind)(expression))
 
     def sum(self, total: node.Sum) -> str:
         """Return the terms with their signs; products and negative terms are in brackets."""
@@ -39,6 +49,8 @@ _BETWEEN = {"·": "·", "×": " × ", "⊙": " ⊙ ", "": " ", ",": ", ", "mod":
 
 class PlainText(MathWriter):
     """Plain text: (1·0) + (-1·1), e^8.50 / (e^8.50 + e^8.00), Q Kᵀ."""
+
+    forms: Mapping[str, str] = {"transposed": "{}ᵀ"}
 
     def number(self, number: node.Number) -> str:
         """Return 1.50, or 1.76×10^-6."""
@@ -96,10 +108,6 @@ class PlainText(MathWriter):
         if call.function == "norm":
             return f"‖{self.write(call.argument)}‖"
         return f"{call.function}({self.write(call.argument)})"
-
-    def transposed(self, transposed: node.Transposed) -> str:
-        """Return Kᵀ."""
-        return f"{self.write(transposed.matrix)}ᵀ"
 
     def stacked(self, stacked: node.Stacked) -> str:
         """Return [past_K; K]."""

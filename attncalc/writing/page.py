@@ -140,7 +140,18 @@ def make_page(solution: Solution, contents: Contents) -> Page:
     )
     found = _found(solution, contents.head) if contents.patterns else None
     of_all = (remark.text for remark in remarks if not remark.step)
-    content = (*_opening(work, contents), *sections, *_connections(solution, contents))
+    opening: list[parts.Part] = []
+    if contents.blank or work.problem.whose:
+        opening.append(parts.Field("Name", work.problem.whose or None, work.problem.code))
+    facts, asked = list(conventions(work.problem)), work.problem.asked
+    if contents.blank and contents.steps and asked:  # not all of its steps count
+        names = ", ".join(name for name in asked if name != LINES)
+        of_map = ", and the lines of the map" if LINES in asked else ""
+        facts.append(f"only these are marked: {names}{of_map}")
+    opening.append(parts.Facts(tuple(facts)))
+    if contents.given and contents.entries is None:
+        opening.append(parts.Given(tuple(given_grids(work, full=contents.shows_all))))
+    content = (*opening, *sections, *_connections(solution, contents))
     return Page(
         heading(solution.problem),
         (*content, *_patterns(solution, found, contents)),
@@ -163,24 +174,8 @@ def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
     return entries * longest <= MOST_FOLDED
 
 
-def _opening(work: Work, contents: Contents) -> Iterator[parts.Part]:
-    if contents.blank or work.problem.whose:
-        yield parts.Field("Name", work.problem.whose or None, work.problem.code)
-    yield parts.Facts((*conventions(work.problem), *_counted(work.problem, contents)))
-    if contents.given and contents.entries is None:
-        yield parts.Given(tuple(given_grids(work, full=contents.shows_all)))
-
-
 def _is_not_asked(problem: Problem, name: str) -> bool:
     return bool(problem.asked) and name not in problem.asked
-
-
-def _counted(problem: Problem, contents: Contents) -> Iterator[str]:
-    """Yield which steps of a worksheet count, if not all do."""
-    if contents.blank and contents.steps and problem.asked:
-        names = ", ".join(name for name in problem.asked if name != LINES)
-        of_map = ", and the lines of the map" if LINES in problem.asked else ""
-        yield f"only these are marked: {names}{of_map}"
 
 
 def _connections(solution: Solution, contents: Contents) -> Iterator[parts.Part]:

@@ -6,7 +6,7 @@ after the line "results" is for readers and spreadsheets, and is computed again 
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from attncalc.writing.page import Page
 from attncalc.writing.problem_file import as_lines, json_pieces
 from attncalc.writing.prose import line_in_text, texts_of_row
 
-if TYPE_CHECKING:
-    from attncalc.studies.patterns.pattern import Pattern
-
 
 def write_csv(page: Page) -> Iterator[str]:
     """Yield the page as one file of blocks, line by line."""
@@ -56,17 +53,15 @@ def write_csv_files(page: Page) -> dict[str, Iterator[str]]:
     """Return the page as files by name: the problem, one for each step, and the notes."""
     files = {serialising.OWN_PROBLEM: as_lines(serialising.in_csv(page.problem))}
     for section in page.sections:
-        files[f"{section.step.name}.csv"] = as_lines(_section(section))
+        rows: list[serialising.Row] = []
+        for place, grid in enumerate(section.grids):
+            rows += [[]] if place else []
+            rows += [[_name(grid)]] if grid.head else []
+            rows += _labelled(grid)
+        files[f"{section.step.name}.csv"] = as_lines(rows)
     for name, block in _words(page):
         files[f"{name}.csv"] = as_lines(block)
     return files
-
-
-def _section(section: Section) -> Iterator[serialising.Row]:
-    for place, grid in enumerate(section.grids):
-        if grid.head:
-            yield from [[], [_name(grid)]] if place else [[_name(grid)]]
-        yield from _labelled(grid)
 
 
 def _name(grid: Grid) -> str:
@@ -123,7 +118,13 @@ def write_json(page: Page) -> Iterator[str]:
     if not page.is_blank:
         content["connections"] = _all_connections(page)
     if page.patterns is not None:
-        content["patterns"] = [_pattern(problem, pattern) for pattern in page.patterns]
+        from attncalc.writing.patterns import sentence
+
+        content["patterns"] = [
+            {"code": each.code, "about": each.about, "text": sentence(problem, each),
+             "values": each.plain}
+            for each in page.patterns
+        ]  # fmt: skip
     content["notes"] = [*page.remarks, *page.notes]
     yield from json_pieces(content)
     yield "\n"
@@ -134,13 +135,6 @@ def _line(line: Derivation) -> dict[str, Any]:
     of = {"step": line.step, **({"head": head[0]} if head else {}), "row": row, "column": column}
     work, shown = line_in_text(line), in_text(line.result)
     return {**of, "work": work, "shown": shown, "exact": line.is_exact}
-
-
-def _pattern(problem: Problem, pattern: "Pattern") -> dict[str, Any]:
-    from attncalc.writing.patterns import sentence
-
-    text = sentence(problem, pattern)
-    return {"code": pattern.code, "about": pattern.about, "text": text, "values": pattern.plain}
 
 
 def _conventions(problem: Problem) -> dict[str, Any]:

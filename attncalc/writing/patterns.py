@@ -159,16 +159,15 @@ class _Sentences(NamedTuple):
     def ties(self, values: Mapping[str, Any]) -> str:
         found = values["ties"]
         most = LISTED if len(found) <= LISTED else MOST_NAMED
-        each = [self._tie(tie) for tie in found[:most]]
+        each = [
+            f"in output {self.output(tie['output'])}, {self.inputs(tie['inputs'], tie['count'])} "
+            f"tie for {'first' if tie['place'] == 1 else 'second'} place "
+            f"({tie['weight'].shown} each)"
+            for tie in found[:most]
+        ]
         rest = len(found) - len(each)
         more = f"; and in {rest} more outputs" if rest else ""
         return f"{capital('; '.join(each))}{more}, equal within a billionth"
-
-    def _tie(self, tie: Mapping[str, Any]) -> str:
-        inputs = self.inputs(tie["inputs"], tie["count"])
-        place = "first" if tie["place"] == 1 else "second"
-        which = f"in output {self.output(tie['output'])}, {inputs}"
-        return f"{which} tie for {place} place ({tie['weight'].shown} each)"
 
     def unattended(self, values: Mapping[str, Any]) -> str:
         below = f"no weight reaches {_limit(values)}"

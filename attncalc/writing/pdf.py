@@ -46,7 +46,12 @@ def write_pdf(latex: str, beside: Mapping[str, bytes], name: str) -> bytes:
         pdf = folder / f"{_JOB}.pdf"
         if said is None and pdf.is_file():
             return pdf.read_bytes()
-        raise _failed(name, _stuck(folder / f"{_JOB}.log") or said or "it created no PDF")
+        log, lines = folder / f"{_JOB}.log", list[str]()
+        if log.is_file():
+            lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+        wrong = [line for line in lines if line.startswith(("! ", "l."))]  # and its place
+        stuck = " ".join(wrong[:2]).removeprefix("! ")
+        raise _failed(name, stuck or said or "it created no PDF")
 
 
 def _run(name: str, folder: Path, came: Sequence[int]) -> str | None:
@@ -83,15 +88,6 @@ def _waited(running: "subprocess.Popen[bytes]", came: Sequence[int]) -> bytes:
             if came or time.monotonic() > until:
                 running.kill()
                 raise
-
-
-def _stuck(log: Path) -> str:
-    """Return the lines of a log with an error and its place."""
-    if not log.is_file():
-        return ""
-    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
-    wrong = [line for line in lines if line.startswith(("! ", "l."))]
-    return " ".join(wrong[:2]).removeprefix("! ")
 
 
 def _failed(name: str, why: str) -> OutputError:

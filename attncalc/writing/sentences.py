@@ -118,7 +118,12 @@ def _sums_of_given(solution: Solution, step: Step) -> Iterator[str]:
     def said(number: int, head: Any) -> list[str]:
         of = f" in head {number}" if weights.ndim == 3 else ""
         named = [*zip(names, ([*map(exactly, row)] for row in head), strict=True)]
-        sums = [f"{name} sums to {_in_short(sum(row))}" for name, row in named if sum(row) != 1]
+        totals = ((name, sum(row), as_written(Fraction(sum(row)))) for name, row in named)
+        sums = [  # exactly if that is short, otherwise to a few digits
+            f"{name} sums to {text if len(text) <= 12 else f'{float(total):.6g}'}"
+            for name, total, text in totals
+            if total != 1
+        ]
         below = [name for name, row in named if min(row) < 0]
         found = [f"weights as given need not sum to 1:{of} {of_each(sums)}"] if sums else []
         if below:
@@ -127,12 +132,6 @@ def _sums_of_given(solution: Solution, step: Step) -> Iterator[str]:
 
     heads = enumerate(weights if weights.ndim == 3 else [weights], start=1)
     yield from _each(starmap(said, heads), "weights as given are no shares of 1")
-
-
-def _in_short(total: Fraction | int) -> str:
-    """Return a sum exactly if that is short, otherwise to a few digits."""
-    text = as_written(Fraction(total))
-    return text if len(text) <= 12 else f"{float(total):.6g}"
 
 
 def _nothing_left(solution: Solution, weights: Step) -> Iterator[str]:

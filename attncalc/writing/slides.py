@@ -40,10 +40,6 @@ LARGEST = 1.5
 """How much small matrices and maps are enlarged."""
 
 
-Known = dict[str, tuple[Grid, ...]]
-"""The matrices that are known so far, by name."""
-
-
 class Slide(NamedTuple):
     """One idea.
 
@@ -75,7 +71,7 @@ def slides_of(page: Page, entries: Mapping[str, Sequence[Place]]) -> Iterator[Sl
         first one.
     """
     work, say = Work(page.solution, page.fractions), catalogue(page.language).say
-    known: Known = {}
+    known: dict[str, tuple[Grid, ...]] = {}  # the matrices that are known so far
     given = part_in_language(Given(tuple(given_grids(work, full=True))), page.language)
     for grid in given.grids:
         known[grid.name] = (*known.get(grid.name, ()), grid)
@@ -116,8 +112,9 @@ def _title_of(part: Connections, head: int, say: Callable[[str], str]) -> str:
 
 
 def _of_entry(
-    work: Work, section: Section, place: Place, line: Derivation, known: Known
-) -> Iterator[Slide]:
+    work: Work, section: Section, place: Place, line: Derivation,
+    known: Mapping[str, Sequence[Grid]],
+) -> Iterator[Slide]:  # fmt: skip
     """Yield the equation of a step, the work of an entry line by line, and the whole matrix."""
     name, inner = section.step.name, work.turned(place)
     title = f"{in_text(Symbol(name))} = {in_text(section.formula)}"
@@ -132,8 +129,11 @@ def _of_entry(
     for count in range(2, len(lines)):
         yield Slide(title, grids, lit, entry, lines=tuple(lines[:count]))
     yield Slide(title, grids, lit, entry, True, tuple(lines))
-    shares = _shares(result, place) if result and section.step.role == "weights" else ()
-    yield Slide(title, grids, is_filled=True, shares=shares)
+    shares: list[tuple[str, float, str]] = []
+    if result and section.step.role == "weights":
+        texts = [_text(result.cell(place[-2], column)) for column in range(len(result.columns))]
+        shares = [(x, _size(text), text) for x, text in zip(result.columns, texts, strict=True)]
+    yield Slide(title, grids, is_filled=True, shares=tuple(shares))
 
 
 def lines_of(line: Derivation) -> list[str]:
@@ -147,16 +147,9 @@ def _of_head(grids: Sequence[Grid], head: int) -> Grid | None:
     return next((each for each in grids if each.head == head), grids[0] if grids else None)
 
 
-def _shares(grid: Grid, place: Place) -> tuple[tuple[str, float, str], ...]:
-    *_, row, _ = place
-    texts = [_text(grid.cell(row, column)) for column in range(len(grid.columns))]
-    sizes = (text.rstrip(DAGGER).replace("∞", "") for text in texts)
-    both = zip(grid.columns, sizes, texts, strict=True)
-    return tuple((name, _size(size), text) for name, size, text in both)
-
-
 def _size(text: str) -> float:
-    above, _, below = text.replace(",", ".").partition("/")
+    plain = text.rstrip(DAGGER).replace("∞", "").replace(",", ".")
+    above, _, below = plain.partition("/")
     try:
         return min(1.0, abs(float(above) / float(below or 1)))
     except (ValueError, ZeroDivisionError):
@@ -170,8 +163,7 @@ def _text(cell: Cell) -> str:
 # ------------------------------------------------------------------ pictures
 
 
-def picture_of(slide: Slide, number: int, of: int) -> Html:
-    """Return a slide as an SVG element."""
+def _content(slide: Slide, number: int, of: int) -> Html:
     inner = [element("text", slide.title, x=at(SIDE), y=46, class_="heading")]
     inner.append(element("text", f"{number} / {of}", x=at(WIDTH - SIDE), y=46, class_="count"))
     if slide.drawn is not None:
@@ -184,9 +176,7 @@ def picture_of(slide: Slide, number: int, of: int) -> Html:
     else:
         inner += [_matrices(slide), *_written(slide.lines, SIDE, MIDDLE, LONGEST_LINE)]
         inner += _bars(slide.shares)
-    told = " ".join([slide.title, *slide.lines])
-    size = {"viewBox": f"0 0 {at(WIDTH)} {at(HEIGHT)}", "role": "img", "aria_label": told}
-    return element("svg", joined(inner), xmlns="http://www.w3.org/2000/svg", class_="slide", **size)
+    return joined(inner)
 
 
 def _written(lines: Sequence[str], x: float, y: float, longest: int) -> Iterator[Html]:
@@ -266,18 +256,13 @@ def _look() -> str:
 def files_of(slides: Sequence[Slide]) -> Iterator[str]:
     """Yield each slide as the text of an SVG file."""
     for number, slide in enumerate(slides, start=1):
-        drawn = picture_of(slide, number, len(slides))
-        yield _standalone(Html(element("style", Html(_look())) + _inside(drawn)))
+        drawn = element("style", Html(_look())), _content(slide, number, len(slides))
+        yield f"{_svg(joined(drawn), width=at(WIDTH), height=at(HEIGHT))}\n"
 
 
-def _inside(drawn: Html) -> str:
-    return drawn[drawn.index(">") + 1 : drawn.rindex("</svg>")]
-
-
-def _standalone(inner: Html) -> str:
-    size = {"viewBox": f"0 0 {at(WIDTH)} {at(HEIGHT)}", "width": at(WIDTH), "height": at(HEIGHT)}
-    xmlns = "http://www.w3.org/2000/svg"
-    return f"{element('svg', inner, xmlns=xmlns, class_='slide', **size)}\n"
+def _svg(inner: Html, **attributes: str) -> Html:
+    size = {"class_": "slide", "viewBox": f"0 0 {at(WIDTH)} {at(HEIGHT)}"}
+    return element("svg", inner, xmlns="http://www.w3.org/2000/svg", **size, **attributes)
 
 
 def animated(slides: Sequence[Slide]) -> str:
@@ -292,14 +277,18 @@ def animated(slides: Sequence[Slide]) -> str:
             keyTimes=";".join(f"{time:.5f}" for time in times), dur=f"{SECONDS * count:g}s",
             repeatCount="indefinite",
         )  # fmt: skip
-        inner = Html(_inside(picture_of(slide, place + 1, count)))
+        inner = _content(slide, place + 1, count)
         found.append(element("g", change, inner, visibility="hidden" if place else "visible"))
-    return _standalone(joined(found))
+    return f"{_svg(joined(found), width=at(WIDTH), height=at(HEIGHT))}\n"
 
 
 def deck(slides: Sequence[Slide], page: Page) -> str:
     """Return a page of HTML that shows one slide at a time, for keys and presenters."""
-    pictures = (picture_of(slide, place + 1, len(slides)) for place, slide in enumerate(slides))
+    pictures = [
+        _svg(_content(slide, number, len(slides)), role="img",
+             aria_label=" ".join([slide.title, *slide.lines]))
+        for number, slide in enumerate(slides, start=1)
+    ]  # fmt: skip
     body = element("main", joined(element("section", each) for each in pictures), id="slides")
     title = catalogue(page.language).say(page.title or "attncalc")
     scripts = [script(SLIDES)]

@@ -1,12 +1,12 @@
 """A document in another language: its sentences, and the numbers of its matrices and work."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from attncalc.equations.expressions import Number, Where
-from attncalc.languages.catalogue import ENGLISH, Catalogue, catalogue
+from attncalc.languages.catalogue import ENGLISH, ONE_NUMBER, Catalogue, catalogue
 from attncalc.writing import document as parts
 
 D = TypeVar("D", bound=parts.Document)
@@ -57,15 +57,18 @@ def _part(part: parts.Part, words: Catalogue) -> parts.Part:
         if name in _FIELDS and isinstance(value, tuple | str)
     }
     if isinstance(part, parts.Connections):
-        changed["heads"] = tuple((head, _told(told, words)) for head, told in part.heads)
-        changed["attended"] = part.attended and _attended(part.attended, words)
+        changed |= _connections(part, words)
     if isinstance(part, parts.Field) and part.text and _CODE.search(part.text):
         changed["text"] = _CODE.sub(lambda found: words.say(found[0]), part.text)
+    if isinstance(part, parts.Sheet):
+        grid = _sheet(part.grid, words, part.is_of_names)
+        changed |= {"title": words.say(part.title), "grid": grid}
     if isinstance(part, parts.Table):
         changed |= {"title": words.say(part.title), "headings": _said(part.headings, words)}
-        changed |= {
-            name: _rows(getattr(part, name), words, part.is_of_names) for name in ("rows", "told")
-        }
+        first = str if part.is_of_names else words.each
+        for name in ("rows", "told"):
+            rows = ((first(one), *map(words.each, texts)) for one, *texts in getattr(part, name))
+            changed[name] = tuple(rows)
     return cast("parts.Part", part._replace(**changed))
 
 
@@ -73,26 +76,34 @@ def _said(texts: Any, words: Catalogue) -> Any:
     return words.say(texts) if isinstance(texts, str) else tuple(map(words.say, texts))
 
 
-def _rows(rows: Any, words: Catalogue, is_of_names: bool) -> Any:
-    """Return rows of a table; the first text of each may be a name."""
-    first = str if is_of_names else words.each
-    return tuple((first(name), *map(words.each, texts)) for name, *texts in rows)
+def _connections(part: parts.Connections, words: Catalogue) -> dict[str, Any]:
+    """Return the sentences and the inputs of outputs, each translated when it is asked for."""
 
+    def told(texts: Sequence[str]) -> parts.LazySentences:
+        return parts.LazySentences(len(texts), lambda place: words.say(texts[place]))
 
-def _meanings(entries: Any, words: Catalogue) -> Any:
-    return tuple((sign, words.say(means)) for sign, means in entries)
-
-
-def _told(told: Any, words: Catalogue) -> parts.LazySentences:
-    return parts.LazySentences(len(told), lambda place: words.say(told[place]))
-
-
-def _attended(attended: Any, words: Catalogue) -> Any:
     def shown(head: int, output: int) -> parts.Attended:
-        row = attended(head, output)
-        return cast("parts.Attended", row._replace(texts=[*map(words.number, row.texts)]))
+        assert part.attended is not None
+        row = part.attended(head, output)
+        return row._replace(texts=[*map(words.number, row.texts)])
 
-    return shown
+    heads = tuple((head, told(texts)) for head, texts in part.heads)
+    return {"heads": heads, "attended": part.attended and shown}
+
+
+def _sheet(grid: parts.Grid, words: Catalogue, is_of_names: bool) -> parts.Grid:
+    """Return the numbers of a study, with headings of rows and columns that are no names."""
+
+    def said(text: str) -> str:
+        number = words.number(text) if ONE_NUMBER.fullmatch(text) else text
+        return words.said(text, strict=True) or number
+
+    def cell(i: int, j: int) -> parts.Cell:
+        found = grid.cell(i, j)
+        return found._replace(content=said(str(found.content)))
+
+    rows = grid.rows if is_of_names else tuple(map(said, grid.rows))
+    return grid._replace(rows=rows, columns=tuple(map(said, grid.columns)), cell=cell)
 
 
 def _grid(grid: parts.Grid, words: Catalogue) -> parts.Grid:
@@ -122,7 +133,9 @@ def _numbers(value: Any, words: Catalogue) -> Any:
 
 _FIELDS: dict[str, Callable[[Any, Catalogue], Any]] = {
     **dict.fromkeys(("texts", "sentences", "remarks", "said"), _said),
-    **dict.fromkeys(("legend", "entries"), _meanings),
+    **dict.fromkeys(
+        ("legend", "entries"), lambda of, words: tuple((sign, words.say(x)) for sign, x in of)
+    ),
     "grids": lambda grids, words: tuple(_grid(grid, words) for grid in grids),
     **dict.fromkeys(("lines", "formula"), _numbers),
 }

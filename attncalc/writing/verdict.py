@@ -14,7 +14,7 @@ from attncalc.equations.operations.assembling import Concat
 from attncalc.grading.compare import deviation
 from attncalc.grading.credit import points_of
 from attncalc.grading.key import Style
-from attncalc.grading.lines import LineMark, nameless, unknown_outputs
+from attncalc.grading.lines import nameless, unknown_outputs
 from attncalc.grading.marks import Marking, StepMarks, are, flags
 from attncalc.grading.rules import ANY_SLIP, Cause, Status
 from attncalc.problem.fields import LINES
@@ -449,7 +449,11 @@ def verdict_of_lines(marking: Marking) -> Iterator[str]:
         are = "missing" if line.written is None else "wrong"
         if line.written is None and (marking.unread_lines or LINES in marking.not_found):
             continue  # it may be in text that was not read; no lines at all are reported at once
-        of = f"{output}{of_head}{_as_read(line)}"
+        as_read = ""  # of a sentence that is not in the form of a worksheet
+        if line.written is not None and line.written.is_told:
+            place = f"line {line.written.line}" if line.written.line else "the answer"
+            as_read = f" ({place} was read as {on_a_line(line.written.says)})"
+        of = f"{output}{of_head}{as_read}"
         yield f"On the map{where}, the lines of output {of} are {are}: {solid}, {dashed}."
     following = [each for each in marking.lines if each.status is Status.FOLLOWS]
     if following:
@@ -457,15 +461,6 @@ def verdict_of_lines(marking: Marking) -> Iterator[str]:
         yield f"On the map, the lines of {count} follow from your weights."
     if marking.lines and all(each.status is Status.CORRECT for each in marking.lines):
         yield "On the map, every line is right."
-
-
-def _as_read(line: LineMark) -> str:
-    """Return how a sentence was read that is not in the form of a worksheet."""
-    written = line.written
-    if written is None or not written.is_told:
-        return ""
-    where = f"line {written.line}" if written.line else "the answer"
-    return f" ({where} was read as {on_a_line(written.says)})"
 
 
 def verdict_of_step(marking: Marking, marks: StepMarks) -> Iterator[str]:
@@ -481,8 +476,9 @@ def verdict_of_step(marking: Marking, marks: StepMarks) -> Iterator[str]:
         yield _entry_is_wrong(marking, marks, place, "The first mistake in it is in")
         yield from _how_many(marking, marks)
         yield from _why(marking, marks)
-    if marks.written is not None:
-        yield from _counts(marks)
+    for status, words in COUNTED.items():
+        if marks.written is not None and (count := marks.count(status)):
+            yield f"{count} of {marks.statuses.size} {'is' if count == 1 else 'are'} {words}."
 
 
 COUNTED = {
@@ -494,13 +490,6 @@ COUNTED = {
     Status.UNREADABLE: "not readable as a number",
 }
 """Descriptions of entries that are neither right nor wrong."""
-
-
-def _counts(marks: StepMarks) -> Iterator[str]:
-    size = marks.statuses.size
-    for status, words in COUNTED.items():
-        if count := marks.count(status):
-            yield f"{count} of {size} {'is' if count == 1 else 'are'} {words}."
 
 
 def _for_a_person(marking: Marking) -> Iterator[str]:

@@ -46,17 +46,19 @@ from attncalc.reading.sets import (
 )
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
-from attncalc.writing.reports import class_rows
-from attncalc.writing.reports.class_rows import ClassRow, Outcome, Stray
+from attncalc.writing.reports import gradebook as class_rows
 from attncalc.writing.reports.gradebook import (
+    ClassRow,
+    Outcome,
+    Stray,
     column_of,
     filled,
     gradebook,
     points_of_column,
     totals_of,
 )
+from attncalc.writing.reports.gradebook import overview as overview_of
 from attncalc.writing.reports.many import Marked, Shown, page_of
-from attncalc.writing.reports.overview import overview as overview_of
 
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 TABLES = ("table", "csv")

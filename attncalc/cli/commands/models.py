@@ -71,12 +71,14 @@ def generate(flags: Mapping[str, Any]) -> None:
     count = flags["count"]
     with as_flags():  # before a model is read
         Settings(1 if count is None else count, **own).check()
-    with as_flags(("decimals",)):
-        if flags["decimals"] is not None:
-            read_setting("decimals", flags["decimals"])
+    shown = {"decimals": flags["decimals"], "language": flags.get("language")}
+    shown = {name: value for name, value in shown.items() if value is not None}
+    with as_flags(tuple(shown)):
+        for name, value in shown.items():
+            read_setting(name, value)
     source, end = _source(flags)
-    if flags["decimals"] is not None:
-        source.decimals = flags["decimals"]
+    for name, value in shown.items():
+        setattr(source, name, value)
     if flags["eos"] is not None:
         end = () if flags["eos"] == "none" else tuple(read_ids(flags["eos"], "--eos"))
     count = min(USUAL, max(room(source), 1)) if count is None else count

@@ -194,7 +194,7 @@ def _show_all(flags: Flags) -> None:
 def _draw(problem: Problem, flags: Flags) -> None:
     """Draw the map of a layer, with the tokens' names."""
     from attncalc.solving.plan import plan
-    from attncalc.writing.plotting.picture import chosen_heads, needed_for_pictures, render
+    from attncalc.writing.plotting.drawing import chosen_heads, needed_for_pictures, render
 
     target = target_of("--out", flags["out"])
     check_targets(target)  # again, since inputs are known now
@@ -317,7 +317,7 @@ def _write_rows(
 
     show(
         Forms(
-            lambda: probable_document(rows, title, decimals, remarks, what=what, measure=measure),
+            lambda: probable_document(rows, title, decimals, remarks, of=what, measure=measure),
             lambda: probable_as_json(rows, measure),
             lambda: probable_as_csv(rows, measure),
         ),

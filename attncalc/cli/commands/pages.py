@@ -17,7 +17,7 @@ from attncalc.writing.forms import FORMS
 from attncalc.writing.page import Page
 
 if TYPE_CHECKING:  # it loads matplotlib
-    from attncalc.writing.plotting.picture import Picture
+    from attncalc.writing.plotting.drawing import Picture
 
 PDF = ".pdf"
 MAP = "map.pdf"
@@ -198,7 +198,7 @@ def _with_picture(page: Page, target: Target, text: Content, name: str | None) -
 
 
 def _map(page: Page, form: str) -> "Picture":
-    from attncalc.writing.plotting.picture import render, render_blank
+    from attncalc.writing.plotting.drawing import render, render_blank
 
     return render_blank(page.problem, form) if page.is_blank else render(page.solution, form)
 

@@ -15,7 +15,7 @@ from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
 from attncalc.studies.patterns.pattern import needed_for_patterns
 from attncalc.writing.files import is_straight
-from attncalc.writing.plotting import picture as pictures
+from attncalc.writing.plotting import drawing as pictures
 from attncalc.writing.plotting.drawing import MOST_HEADS
 from attncalc.writing.plotting.look import Look, read_size
 from attncalc.writing.sentences import notes

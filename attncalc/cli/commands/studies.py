@@ -32,8 +32,8 @@ from attncalc.writing.studies.forms import Forms, forms_of
 from attncalc.writing.studies.training import trained_as_json
 
 if TYPE_CHECKING:
+    from attncalc.writing.plotting.drawing import Picture
     from attncalc.writing.plotting.look import Look
-    from attncalc.writing.plotting.picture import Picture
 
 Flags = Mapping[str, Any]
 PICTURES = (".png", ".svg", ".pdf")

@@ -421,6 +421,7 @@ _COMMANDS = {
         FAMILY,
         *GENERATING,
         Flag("--decimals -d VALUE", "Decimals shown, 0 to 12.", OUTPUT, int),
+        Flag("--language CODE", "Language of pages: de, es, fr, ja, pt or zh.", OUTPUT),
         *OF_STUDIES,
         module="models",
     ),

@@ -122,8 +122,8 @@ def with_corrections(text: str) -> str:
         there = {width for width in widths[max(0, i - 1) : i + 2] if width > 1}
         said = _ENTRY.search(line) if there and not widths[i] and len(line) <= LONGEST else None
         if said and _CORRECTING.fullmatch(said["words"]):
-            row = line[: said.start()] + line[said.end() :]
-            lines[i] = row if _count(row) in there else line
+            corrected = line[: said.start()] + line[said.end() :]
+            lines[i] = corrected if _count(corrected) in there else line
     return "\n".join(map(_line, lines))
 
 

@@ -99,7 +99,11 @@ class MathMl(MathWriter):
         """Return tanh(x), or ‖x‖."""
         if call.function == "norm":
             return _row(_sign("‖"), self.write(call.argument), _sign("‖"))
-        return _row(_function(call.function), _in_brackets(self.write(call.argument)))
+        name = _word(call.function)
+        if call.function in _CALLED:
+            kind, base, script = _CALLED[call.function]
+            name = element(kind, _word(base), _word(script))
+        return _row(name, _in_brackets(self.write(call.argument)))
 
     def transposed(self, transposed: node.Transposed) -> Html:
         """Return K with a T above."""
@@ -228,14 +232,6 @@ def _gradient(gradient: Gradient, whole: Html) -> Html:
     if not gradient.by:
         return whole
     return _row(whole, _text("\u00a0via\u00a0"), name_in_mathml(gradient.by))
-
-
-def _function(name: str) -> Html:
-    """Return the name of a function, with its subscript or superscript."""
-    if name not in _CALLED:
-        return _word(name)
-    kind, base, script = _CALLED[name]
-    return element(kind, _word(base), _word(script))
 
 
 def _letters(parts: Name, whole: str) -> Html:

@@ -2,7 +2,6 @@
 
 from importlib.util import find_spec
 from itertools import groupby
-from typing import NamedTuple
 
 from attncalc.writing.html.elements import Html, element
 
@@ -12,12 +11,8 @@ TALL = 1.02
 """The height of a rule, in modules: no white hair between rows."""
 
 
-class Bar(NamedTuple):
-    """Dark modules in a row: where the first of them is, from the top left, and their number."""
-
-    x: int
-    y: int
-    width: int
+Bar = tuple[int, int, int]
+"""Dark modules in a row: where the first of them is, from the top left, and their number."""
 
 
 def bars_of(text: str) -> tuple[int, tuple[Bar, ...]]:
@@ -32,7 +27,7 @@ def bars_of(text: str) -> tuple[int, tuple[Bar, ...]]:
         for is_dark, run in groupby(row):
             width = len([*run])
             if is_dark:
-                bars.append(Bar(x, y, width))
+                bars.append((x, y, width))
             x += width
     return len(rows), tuple(bars)
 
@@ -43,10 +38,11 @@ def qr_code(text: str) -> Html | None:
     if not modules:
         return None
     side = MODULE * (modules + 2 * QUIET)
-    rects = []
-    for bar in bars:
-        x, y, width = (MODULE * n for n in (bar.x + QUIET, bar.y + QUIET, bar.width))
-        rects.append(element("rect", x=x, y=y, width=width, height=MODULE))
+    rects = [
+        element("rect", x=MODULE * (x + QUIET), y=MODULE * (y + QUIET), width=MODULE * width,
+                height=MODULE)
+        for x, y, width in bars
+    ]  # fmt: skip
     ground = element("rect", width=side, height=side, class_="ground", fill_opacity=0)
     label = {"role": "img", "aria_label": text}
     return element("svg", ground, *rects, class_="qr", width=side, height=side, **label)
@@ -56,8 +52,8 @@ def in_rules(text: str) -> str:
     """Return the QR code of a text in rules of TeX, at the right margin; "" if there is none."""
     side, bars = bars_of(text)
     rules = "".join(
-        rf"\put({bar.x},{side - bar.y - 1}){{\rule{{{bar.width}\unitlength}}{{{TALL}\unitlength}}}}"
-        for bar in bars
+        rf"\put({x},{side - y - 1}){{\rule{{{width}\unitlength}}{{{TALL}\unitlength}}}}"
+        for x, y, width in bars
     )
     code = (
         rf"\setlength{{\unitlength}}{{2pt}}\begin{{picture}}({side},{side}){rules}\end{{picture}}"

@@ -17,7 +17,7 @@ from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix
 from attncalc.equations.expressions import Symbol
 from attncalc.equations.library import equation, inputs_of
-from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, UnstatedError, is_grouped
+from attncalc.equations.operation import PLAIN, Shape, Stated, UnstatedError, is_grouped
 from attncalc.equations.operations.distances import Alibi, exponents_of_slopes
 from attncalc.equations.operations.entrywise import Multiply
 from attncalc.equations.tree import equation_source
@@ -90,9 +90,12 @@ def live_data(problem: Problem, fractions: Fractions | None = None) -> dict[str,
 
 
 def _facts(problem: Problem, fractions: Fractions | None, steps: Plan) -> dict[str, Any]:
-    digits = digits_for(problem, steps)
+    digits, said = digits_for(problem, steps), settings(problem)
+    numbers = {name: said.get(name) for name in ("scale", "softcap", "softcap_out", "step")}
+    shown = {"decimals": problem.decimals, "rounding": problem.rounding, **numbers}
+    shown |= {name: getattr(problem, name) for name in ("causal", "normalizer", "layout")}
     return {
-        "settings": settings_data(problem),
+        "settings": shown,
         "digits": None if digits is None else digits._asdict(),
         "fractions": fractions,
         "given": {name: given_data(problem, name) for name in problem.names},
@@ -172,7 +175,12 @@ def _step_in_data(step: Step, problem: Problem, shapes: list[Shape]) -> dict[str
     if is_grouped(shapes) and not stated.name.startswith("Grouped"):
         raise UnstatedError
     own, inputs = equation(stated.name, stated.given), inputs_of(stated.name, stated.given)
-    tables = dict(stated.tables) | _slopes(operation, shapes)
+    tables = dict(stated.tables)
+    if isinstance(operation, Alibi) and not operation.has_own:
+        # the slopes of ALiBi as in its paper, such as 2^-1/2; a problem lacks them
+        slopes = np.array([f"2^{-x}" for x in exponents_of_slopes(operation.heads)], object)
+        one = len(shapes[0]) < 3
+        tables["slope"] = slopes.reshape((1, 1) if one else (len(slopes), 1, 1))
     return {
         "name": step.name,
         "title": step.title,
@@ -186,14 +194,6 @@ def _step_in_data(step: Step, problem: Problem, shapes: list[Shape]) -> dict[str
         **({"told": TOLD[operation.name]} if operation.name in TOLD else {}),
         **_shown(step, problem),
     }
-
-
-def _slopes(operation: Operation, shapes: list[Shape]) -> dict[str, Matrix]:
-    """Return the slopes of ALiBi as in its paper, such as 2^-1/2; a problem lacks them."""
-    if not isinstance(operation, Alibi) or operation.has_own:
-        return {}
-    slopes = np.array([f"2^{-x}" for x in exponents_of_slopes(operation.heads)], object)
-    return {"slope": slopes.reshape((1, 1) if len(shapes[0]) < 3 else (len(slopes), 1, 1))}
 
 
 def _table(matrix: Matrix) -> dict[str, Any]:
@@ -265,14 +265,6 @@ def _labels(problem: Problem, step: Step) -> dict[str, list[str]]:
     sides = {"inputs": attention.keys, "outputs": attention.queries}
     said = {side: [on_a_line(name) for name in names] for side, names in sides.items()}
     return said | {"named": [harmless(name) for name in distinct_names(attention.queries)]}
-
-
-def settings_data(problem: Problem) -> dict[str, Any]:
-    """Return the settings of a problem, numbers as texts."""
-    said = settings(problem)
-    numbers = {name: said.get(name) for name in ("scale", "softcap", "softcap_out", "step")}
-    shown = {"decimals": problem.decimals, "rounding": problem.rounding, **numbers}
-    return shown | {name: getattr(problem, name) for name in ("causal", "normalizer", "layout")}
 
 
 def given_data(problem: Problem, name: str) -> dict[str, Any]:

@@ -75,20 +75,16 @@ def is_live(page: Page) -> bool:
 
 def live_for(page: Page, what: str = PAGE) -> Live:
     """Return the data and script of a page: of a key, or of a worksheet for practice."""
-    data, runs = _data(page, what), script(what)
-    if what != PAGE:
-        data |= language_data(page.problem, runs + json.dumps(data, ensure_ascii=False))
+    problem, fractions, runs = page.problem, page.fractions, script(what)
+    if what == PAGE:
+        data = page_data(problem, fractions)
+    else:
+        data = live_data(problem, fractions) if what == PRACTICE else {}
+        data |= unmarked_data(problem)
+        data |= language_data(problem, runs + json.dumps(data, ensure_ascii=False))
     said = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     looks = ("page.css",) if what == PAGE else ("page.css", "practice.css")
     return Live(said, runs, "".join(style("attncalc.writing.live", each) for each in looks))
-
-
-def _data(page: Page, what: str) -> dict[str, Any]:
-    if what == UNMARKED:
-        return unmarked_data(page.problem)
-    if what == PRACTICE:
-        return live_data(page.problem, page.fractions) | unmarked_data(page.problem)
-    return page_data(page.problem, page.fractions)
 
 
 def _why_not(page: Page, what: str) -> str | None:

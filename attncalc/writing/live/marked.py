@@ -12,7 +12,7 @@ from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.own_work import OwnWork
 from attncalc.grading.rules import Status
 from attncalc.solving.work import Work
-from attncalc.writing.document import Document, Extent, Given, Part, Section
+from attncalc.writing.document import Extent, Given, Part, Section
 from attncalc.writing.html.elements import id_of
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
@@ -38,7 +38,11 @@ def write_marking(marking: Marking, extent: Extent = "elided", said: Said = poin
         return write_html(replace(document, notes=(*document.notes, note)))
     data = json.dumps(marked_data(marking), ensure_ascii=True, separators=(",", ":"))
     live = Live(data, script(MARKED), style("attncalc.writing.live", "page.css"))
-    return write_html(_with_given(marking, document), live=live)
+    # the given matrices come before all steps: they light up, too
+    given: Part = Given(tuple(given_grids(marking.key.work, full=True)))
+    first = next(i for i, part in enumerate(document.parts) if isinstance(part, Section))
+    whole = (*document.parts[:first], given, *document.parts[first:])
+    return write_html(replace(document, parts=whole), live=live)
 
 
 def marked_data(marking: Marking) -> dict[str, Any]:
@@ -50,8 +54,10 @@ def marked_data(marking: Marking) -> dict[str, Any]:
         for shown in np.ndindex(*heads, *marking.key.problem.standing.pair(rows, columns)):
             place = marking.key.work.turned(shown)
             texts = list(_said(marking, marks, place, own))
-            reads = dict.fromkeys(_reads(marking.key.work, on_page, marks, place))
-            entries[_id(marks.step.name, shown)] = {"said": texts, "reads": list(reads)}
+            is_alike = marks.statuses.shape == marking.key.solution.digits[marks.step.name].shape
+            read = _read(marking.key.work, on_page, marks.step.name, place, set())
+            reads = list(dict.fromkeys(read)) if is_alike else []
+            entries[_id(marks.step.name, shown)] = {"said": texts, "reads": reads}
     return {"entries": entries}
 
 
@@ -97,37 +103,22 @@ def _said(marking: Marking, marks: StepMarks, place: Place, own: OwnWork) -> Ite
     yield f"In the key: {line_in_text(marking.key.work.line(marks.step.name, place))}"
 
 
-def _reads(work: Work, on_page: set[str], marks: StepMarks, place: Place) -> Iterator[str]:
-    """Yield the entries that an entry was computed from, as far back as the page shows them."""
-    if marks.statuses.shape == work.solution.digits[marks.step.name].shape:
-        yield from _read(work, on_page, marks.step.name, place, set())
-
-
 def _read(
     work: Work, on_page: set[str], name: str, place: Place, seen: set[tuple[str, Place]]
 ) -> Iterator[str]:
-    """Yield the inputs of an entry; an omitted entry that has been `seen` adds nothing."""
+    """Yield what an entry was computed from, as far back as the page shows it.
+
+    An omitted entry that has been `seen` adds nothing.
+    """
     for read, there in work.reads(name, place):
         if (read, there) in seen:
             continue
         seen.add((read, there))
         if read in work.problem.names:
-            yield _id(read, _as_given(work, read, there))
+            given = work.problem.as_given(read)  # in the layout it was given in
+            stands = work.problem.turned(read, np.arange(given.size).reshape(given.shape))
+            yield _id(read, tuple(map(int, np.unravel_index(stands[there], given.shape))))
         elif read in on_page:
             yield _id(read, work.turned(there))
         else:  # a step that was left out
             yield from _read(work, on_page, read, there, seen)
-
-
-def _as_given(work: Work, name: str, place: Place) -> Place:
-    """Return the place of an entry of a given matrix in the layout it was given in."""
-    given = work.problem.as_given(name)
-    stands = work.problem.turned(name, np.arange(given.size).reshape(given.shape))
-    return tuple(int(each) for each in np.unravel_index(stands[place], given.shape))
-
-
-def _with_given(marking: Marking, document: Document) -> Document:
-    """Return the page with the given matrices before all steps: they light up, too."""
-    given: Part = Given(tuple(given_grids(marking.key.work, full=True)))
-    first = next(i for i, part in enumerate(document.parts) if isinstance(part, Section))
-    return replace(document, parts=(*document.parts[:first], given, *document.parts[first:]))

@@ -1,14 +1,29 @@
-"""Formulas as boxes, from their MathML: the same elements that browsers set."""
+"""Formulas as boxes, from the MathML of browsers; and matrices, in blocks that fit a line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 from xml.etree.ElementTree import Element, fromstring
 
+from attncalc.base.text import shown_names
 from attncalc.equations.expressions import Expression
 from attncalc.languages.catalogue import ENGLISH
+from attncalc.writing.document import DAGGER, LEFT_OUT, Cell, Grid, parts_of
 from attncalc.writing.html.elements import Html, element
 from attncalc.writing.html.mathml import MathMl, name_in_mathml
-from attncalc.writing.paper.ink import SIZE, Box, Ink, Look, Stroke, beside, placed, rule
+from attncalc.writing.paper.ink import (
+    SIZE,
+    Box,
+    Ink,
+    Letters,
+    Look,
+    Mark,
+    Stroke,
+    beside,
+    placed,
+    rule,
+    upright,
+)
 from attncalc.writing.translated import formulas_in_language
 
 SCRIPT = 0.72
@@ -109,39 +124,26 @@ class Formulas:
         return self.ink.text(f"{between}{sign}{between}{after}", Look(size))
 
     def _mrow(self, node: Element, size: float) -> Box:
+        """Return parts side by side, with brackets as high as what is between them."""
         parts = [self._child(node, place, size) for place in range(len(node))]
-        return beside(self._grown(node, parts, size))
+        high = max((part.up for part in parts), default=0.0)
+        low = max((part.down for part in parts), default=0.0)
+        for place, child in enumerate(node if high + low >= 1.7 * size else ()):
+            if child.tag == "mo" and child.text in ("(", ")", "[", "]"):
+                parts[place] = _bracket(child.text, high, low, size)
+        return beside(parts)
 
     _math = _mrow
 
-    def _grown(self, node: Element, parts: list[Box], size: float) -> list[Box]:
-        """Return the parts with brackets as high as what is between them."""
-        high = max((part.up for part in parts), default=0.0)
-        low = max((part.down for part in parts), default=0.0)
-        if high + low < 1.7 * size:
-            return parts
-        return [
-            _bracket(child.text or "", high, low, size)
-            if child.tag == "mo" and child.text in ("(", ")", "[", "]")
-            else part
-            for child, part in zip(node, parts, strict=True)
-        ]
-
     def _mi(self, node: Element, size: float) -> Box:
-        text = node.text or ""
-        is_slanted = len(text) == 1 and text.isalpha() and text != "Φ"
+        text = node.text or "\u2009"  # that of a space
+        is_slanted = node.tag == "mi" and len(text) == 1 and text.isalpha() and text != "Φ"
         return self.ink.text(text, Look(size, slanted=is_slanted))
 
-    def _mn(self, node: Element, size: float) -> Box:
-        return self.ink.text(node.text or "", Look(size))
+    _mn = _mtext = _mspace = _mi
 
     def _mo(self, node: Element, size: float) -> Box:
         return self._spaced(node.text or "", size)
-
-    _mtext = _mn
-
-    def _mspace(self, node: Element, size: float) -> Box:
-        return self.ink.text("\u2009", Look(size))
 
     def _mfrac(self, node: Element, size: float) -> Box:
         top, bottom = (self.box(child, max(SMALLEST, 0.88 * size)) for child in node)
@@ -204,3 +206,136 @@ def _bracket(sign: str, high: float, low: float, size: float) -> Box:
     if sign in ")]":
         xs = tuple(width - x for x in xs)
     return Box(width, high, low, (Stroke(xs, ys, 0.7),))
+
+
+GAP, LEADING = 11.0, 4.0
+"""Points between columns, and between rows."""
+BLANK = (34.0, 22.0)
+"""The room for an answer: its width and its height."""
+BRACKET = 5.0
+LONGEST_NAME = 24
+WIDEST_HEAD = 70.0
+"""Points of a name over its column; wider ones rise."""
+MOST_ROWS, MOST_EMPTY = 36, 24
+NAMES = Look(8.5, grey=0.3)
+
+
+class Block(NamedTuple):
+    """A matrix, or a part of one that fits a line, with and without its name; which part it is."""
+
+    box: Box
+    bare: Box
+    caption: str
+
+
+def matrix_blocks(
+    grid: Grid,
+    formulas: Formulas,
+    room: float,
+    say: Callable[[str], str] = str,
+    equals: str = "=",
+    empty: tuple[float, float] = BLANK,
+) -> Iterator[Block]:
+    """Yield a matrix under its name, in parts of columns and rows.
+
+    empty: the width and the height of the room for an answer.
+    """
+    cells = [[_cell(cell, formulas, empty) for cell in row] for row in grid.cells()]
+    names, heads = _names(grid, 0, formulas), _names(grid, 1, formulas)
+    turned = any(head.width > WIDEST_HEAD for head in heads)
+    first = beside([formulas.name(grid.name, grid.head), formulas.sign(equals)])
+    side = first.width + max((name.width for name in names), default=0.0) + 4 * BRACKET
+    widths = [max(box.width for box in column) for column in zip(*cells, strict=True)]
+    if heads and not turned:
+        widths = [max(a, head.width) for a, head in zip(widths, heads, strict=True)]
+    most = MOST_EMPTY if grid.cell(0, 0).content is None else MOST_ROWS
+    for down, across, said in parts_of(grid, widths, room - side, GAP, most, say):
+        rows = [row[across] for row in cells[down]]
+        part = _table(rows, widths[across], names[down], heads[across], turned=turned)
+        yield Block(beside([first, part]), part, ", ".join(said))
+
+
+def _names(grid: Grid, axis: int, formulas: Formulas) -> list[Box]:
+    """Return the names of rows or columns, if they are more than numbers."""
+    if not grid.tokens[axis]:
+        return []
+    sides = (grid.rows, grid.row_places), (grid.columns, grid.column_places)
+    shown = shown_names(*sides[axis], LONGEST_NAME, str)
+    return [formulas.ink.text(name, NAMES) for name in shown]
+
+
+def _table(
+    cells: Sequence[Sequence[Box]],
+    widths: Sequence[float],
+    names: Sequence[Box],
+    heads: Sequence[Box],
+    *,
+    turned: bool,
+) -> Box:
+    """Return rows in brackets, their middle on the baseline's axis."""
+    ups = [max(box.up for box in row) for row in cells]
+    downs = [max(box.down for box in row) for row in cells]
+    height = sum(ups) + sum(downs) + LEADING * (len(cells) - 1)
+    top = height / 2 + 0.26 * SIZE
+    left = max((name.width for name in names), default=0.0) + (4.0 if names else 0.0)
+    inner = sum(widths) + GAP * (len(widths) - 1)
+    parts, y = [], top
+    for place, row in enumerate(cells):
+        y -= ups[place]
+        if names:
+            parts.append((left - 4.0 - names[place].width, y, names[place]))
+        x = left + 2 * BRACKET
+        for box, width in zip(row, widths, strict=True):
+            parts.append((x + width - box.width, y, box))
+            x += width + GAP
+        y -= downs[place] + LEADING
+    parts.append((left, 0.0, _side(top, height, is_left=True)))
+    parts.append((left + 3 * BRACKET + inner, 0.0, _side(top, height, is_left=False)))
+    parts += _over(heads, widths, left + 2 * BRACKET, top + 4.0, turned=turned)
+    return placed(parts, left + inner + 4 * BRACKET)
+
+
+def _over(
+    heads: Sequence[Box], widths: Sequence[float], x: float, y: float, *, turned: bool
+) -> Iterator[tuple[float, float, Box]]:
+    """Yield the names over columns; wide ones rise."""
+    for head, width in zip(heads, widths, strict=False):
+        if turned:
+            marks = upright(head, head.up)
+            yield x + (width - head.up) / 2, y, Box(head.up, head.width, 0.0, marks)
+        else:
+            yield x + width - head.width, y + head.down, head
+        x += width + GAP
+
+
+def _side(top: float, height: float, *, is_left: bool) -> Box:
+    """Return a square bracket."""
+    inner, outer = (BRACKET, 1.0) if is_left else (0.0, BRACKET - 1.0)
+    ys = (top + 2, top + 2, top - height - 2, top - height - 2)
+    stroke = Stroke((inner, outer, outer, inner), ys, 0.8)
+    return Box(BRACKET, top + 2, height + 2 - top, (stroke,))
+
+
+def _cell(cell: Cell | None, formulas: Formulas, empty: tuple[float, float]) -> Box:
+    ink = formulas.ink
+    if cell is None:
+        return ink.text(LEFT_OUT)
+    if cell.content is None:
+        width, height = empty
+        line = rule(width, -3.0)
+        return placed([(0.0, 0.0, line), (0.0, 0.0, Box(width, height - 3.0, 3.0))])
+    look = cell.mark.look if cell.mark else cell.rank
+    sign = f"{DAGGER if cell.hidden else ''}{' ' + cell.mark.sign if cell.mark else ''}".rstrip()
+    bold = Look(bold=look in ("most", "wrong"))
+    if isinstance(cell.content, str):
+        return ink.text(f"{cell.content}{sign}", bold)
+    box = formulas.whole(cell.content)
+    if look == "most":
+        box = Box(*box[:3], tuple(_in_bold(mark) for mark in box.marks))
+    if look == "second":
+        box = placed([(0.0, 0.0, box), (0.0, -box.down + 0.5, rule(box.width, 0.0, 0.6))])
+    return beside([box, ink.text(sign)]) if sign else box
+
+
+def _in_bold(mark: Mark) -> Mark:
+    return mark._replace(look=mark.look._replace(bold=True)) if isinstance(mark, Letters) else mark

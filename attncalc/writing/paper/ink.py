@@ -1,12 +1,17 @@
-"""Boxes of ink: text with its true widths, rules, dots and shades, in points from a baseline."""
+"""Boxes of ink: text with its true widths, rules, dots and shades, in points from a baseline.
+
+Maps and heatmaps become boxes from the SVG of pages: the same drawing, in gray.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element, fromstring
 
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ft2font import LoadFlags
 
+from attncalc.writing.html.elements import Html
 from attncalc.writing.plotting.style import fonts_for, undrawable
 
 FONT = "STIXGeneral"
@@ -88,11 +93,16 @@ class Box(NamedTuple):
         return self.up + self.down
 
 
-def moved(mark: Mark, x: float, y: float) -> Mark:
-    """Return a mark at another place."""
+def moved(mark: Mark, x: float, y: float, share: float = 1.0) -> Mark:
+    """Return a mark at a share of its size and at another place."""
     if isinstance(mark, Stroke):
-        return mark._replace(xs=tuple(a + x for a in mark.xs), ys=tuple(b + y for b in mark.ys))
-    return mark._replace(x=mark.x + x, y=mark.y + y)
+        xs, ys = (tuple(each * share for each in side) for side in (mark.xs, mark.ys))
+        return mark._replace(xs=tuple(a + x for a in xs), ys=tuple(b + y for b in ys))
+    at = mark.x * share + x, mark.y * share + y
+    if isinstance(mark, Disc):
+        return Disc(*at, mark.radius * share)
+    look = mark.look if share == 1 else mark.look._replace(size=mark.look.size * share)
+    return mark._replace(x=at[0], y=at[1], look=look, width=mark.width * share)
 
 
 def upright(box: Box, x: float) -> tuple[Mark, ...]:
@@ -103,18 +113,8 @@ def upright(box: Box, x: float) -> tuple[Mark, ...]:
 
 def scaled(box: Box, share: float) -> Box:
     """Return a box at a share of its size."""
-    marks = tuple(_scaled(mark, share) for mark in box.marks)
+    marks = tuple(moved(mark, 0.0, 0.0, share) for mark in box.marks)
     return Box(box.width * share, box.up * share, box.down * share, marks)
-
-
-def _scaled(mark: Mark, share: float) -> Mark:
-    if isinstance(mark, Stroke):
-        xs, ys = (tuple(each * share for each in side) for side in (mark.xs, mark.ys))
-        return mark._replace(xs=xs, ys=ys)
-    if isinstance(mark, Disc):
-        return Disc(mark.x * share, mark.y * share, mark.radius * share)
-    look, width = mark.look._replace(size=mark.look.size * share), mark.width * share
-    return mark._replace(x=mark.x * share, y=mark.y * share, look=look, width=width)
 
 
 def placed(parts: Iterable[tuple[float, float, Box]], width: float | None = None) -> Box:
@@ -225,3 +225,83 @@ def properties(
     weight: Any = "bold" if bold else "normal"
     style: Any = "italic" if slanted else "normal"
     return FontProperties(family=list(families), size=size, style=style, weight=weight)
+
+
+SCALE = 0.75
+"""Points of a pixel."""
+NAME, WEIGHT, NOTE = 13.0, 12.0, 11.0
+"""Sizes of texts of pages, in pixels."""
+_ANCHORS = {"end": 1.0, "middle": 0.5}
+DARK = 0.5
+"""The shade from which numbers are white."""
+
+
+def picture(svg: Html, ink: Ink, room: float, tallest: float) -> Box:
+    """Return a picture no larger than the room for it."""
+    root = fromstring(svg)
+    width, height = (float(root.attrib[side]) for side in ("width", "height"))
+    scale = min(SCALE, room / width, tallest / height)
+    marks = tuple(_Drawing(ink, scale, height).marks(root))
+    return Box(width * scale, height * scale, 0.0, marks)
+
+
+class _Drawing:
+    """Converts elements of SVG to marks."""
+
+    def __init__(self, ink: Ink, scale: float, height: float) -> None:
+        self.ink, self.scale, self.height = ink, scale, height
+
+    def marks(self, node: Element, inside: str = "") -> Iterator[Mark]:
+        """Yield the marks of an element and its parts."""
+        class_ = f"{inside} {node.get('class', '')}"
+        if node.tag in ("pattern", "title", "desc"):
+            return
+        if node.tag in ("line", "circle", "rect", "text"):
+            yield from getattr(self, f"_{node.tag}")(node, class_)
+            return
+        for child in node:
+            yield from self.marks(child, class_)
+
+    def _at(self, node: Element, x: str, y: str) -> tuple[float, float]:
+        down = float(node.get(y, 0)) * self.scale
+        return float(node.get(x, 0)) * self.scale, self.height * self.scale - down
+
+    def _line(self, node: Element, class_: str) -> Iterator[Mark]:
+        (x1, y1), (x2, y2) = self._at(node, "x1", "y1"), self._at(node, "x2", "y2")
+        width = float(node.get("stroke-width", 1.0)) * self.scale
+        is_drawn = "most" in class_ or "second" in class_
+        grey = 0.25 if is_drawn else 0.8
+        yield Stroke((x1, x2), (y1, y2), width, "second" in class_, grey=grey)
+
+    def _circle(self, node: Element, _: str) -> Iterator[Mark]:
+        yield Disc(*self._at(node, "cx", "cy"), float(node.get("r", 3)) * self.scale)
+
+    def _rect(self, node: Element, class_: str) -> Iterator[Mark]:
+        x, y = self._at(node, "x", "y")
+        wide, high = (float(node.get(side, 0)) * self.scale for side in ("width", "height"))
+        shade = 1 - 0.85 * float(node.get("fill-opacity", 1))
+        corners = (x, x + wide, x + wide, x), (y, y, y - high, y - high)
+        if "qr" in class_:
+            yield Stroke(*corners, 0.0, fill=1.0 if "ground" in class_ else 0.0)
+            return
+        is_masked = "masked" in class_
+        yield Stroke(*corners, 0.4, fill=shade, grey=0.75, hatched=is_masked)
+
+    def _text(self, node: Element, class_: str) -> Iterator[Mark]:
+        if "note" in class_ or ("masked" in class_ and "heatmap" in class_):
+            return
+        is_weight, grey = "weights" in class_, 1.0 if "deep" in class_ else 0.0
+        size = (WEIGHT if is_weight else NAME) * self.scale
+        box = self.ink.text(node.text or "", Look(size, "head" in class_, grey=grey))
+        x, y = self._at(node, "x", "y")
+        if turn := node.get("transform"):  # a name that rises over its column
+            left, down = map(float, turn[len("translate(") :].split(")")[0].split())
+            x, y = left * self.scale, self.height * self.scale - down * self.scale
+            yield from (moved(mark, x, y) for mark in upright(box, 0.0))
+            return
+        anchor = node.get("text-anchor", "middle" if is_weight else "start")
+        x -= box.width * _ANCHORS.get(anchor, 0.0)
+        if is_weight:  # the lines pass behind the numbers
+            left, right, low, high = x - 1.5, x + box.width + 1.5, y - 1.5, y + box.up
+            yield Stroke((left, right, right, left), (low, low, high, high), 0.0, fill=1.0)
+        yield from (moved(mark, x, y) for mark in box.marks)

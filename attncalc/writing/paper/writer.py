@@ -10,12 +10,12 @@ from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.step import Report
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
-from attncalc.writing.blocks import blocks_of
+from attncalc.writing.document import blocks_of
 from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.qr import qr_code
 from attncalc.writing.latex import KEYS, RULE_OF_LINES
 from attncalc.writing.latex_layout import by_rows
-from attncalc.writing.paper.formulas import Formulas
+from attncalc.writing.paper.formulas import BLANK, Block, Formulas, matrix_blocks
 from attncalc.writing.paper.ink import (
     PLAIN,
     SIZE,
@@ -23,13 +23,12 @@ from attncalc.writing.paper.ink import (
     Ink,
     Look,
     beside,
+    picture,
     placed,
     rule,
     scaled,
 )
-from attncalc.writing.paper.matrices import BLANK, Block, matrix_blocks
 from attncalc.writing.paper.pages import ROOM, SMALLEST_PICTURE, Line, Sheet, broken, make_pdf
-from attncalc.writing.paper.pictures import picture
 from attncalc.writing.prose import footnote, sentence
 from attncalc.writing.translated import in_language
 
@@ -211,15 +210,14 @@ class _Paper(parts.DocumentWriter[Line]):
             empty = self.spaces.answer
             yield from matrix_blocks(grid, self.formulas, self.room, self.say, empty=empty)
 
-    def _title_of(self, section: parts.Section) -> Iterator[Line]:
-        name = self.formulas.name(section.step.name)
-        title = list(self.ink.wrapped(f": {section.said}", self.room - name.width, HEADING))
-        yield Line(beside([name, title[0]]), 14.0, stays=True)
-        yield from (Line(line, 2.0, stays=True) for line in title[1:])
-
     def _titled(self, section: parts.Section, room: float) -> tuple[list[Line], list[Line]]:
         """Return the title and the equation; with little room on a page, both on one line."""
-        title, equation = list(self._title_of(section)), list(self._equation(section))
+        name = self.formulas.name(section.step.name)
+        words = list(self.ink.wrapped(f": {section.said}", self.room - name.width, HEADING))
+        title = [Line(beside([name, words[0]]), 14.0, stays=True)]
+        title += [Line(line, 2.0, stays=True) for line in words[1:]]
+        pieces = list(self.formulas.pieces(section.formula, self.room - 80))
+        equation = list(self._flowed([name, self.formulas.sign("=")], pieces))
         if self.spaces.in_rows and len(title) == len(equation) == 1:
             both = beside([title[0].box, equation[0].box], BETWEEN)
             if both.width <= room:
@@ -263,10 +261,6 @@ class _Paper(parts.DocumentWriter[Line]):
         yield from [*rows, last._replace(stays=section.has_room)]
         if section.has_room:
             yield from self._room_below()
-
-    def _equation(self, section: parts.Section) -> Iterator[Line]:
-        first = [self.formulas.name(section.step.name), self.formulas.sign("=")]
-        return self._flowed(first, list(self.formulas.pieces(section.formula, self.room - 80)))
 
     def _work(self, section: parts.Section) -> Iterator[Line]:
         """Yield the work, with as many entries side by side as fit and divide a row."""

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from attncalc.base.text import harmless, on_a_line, shortened
 from attncalc.solving.why import Why
 from attncalc.writing.plotting import figure
+from attncalc.writing.plotting.drawing import Picture, picture_of
 from attncalc.writing.plotting.look import Look
-from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import widest
 from attncalc.writing.plotting.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Palette, palette_of
 from attncalc.writing.reports.why import MORE, digits, largest

@@ -18,9 +18,8 @@ from attncalc.studies.counting import Growth
 from attncalc.studies.vary import Variation, curve
 from attncalc.studies.watched import Watched
 from attncalc.writing.plotting import figure, heatmap
-from attncalc.writing.plotting.drawing import MOST_IN_A_ROW
+from attncalc.writing.plotting.drawing import MOST_IN_A_ROW, Picture, picture_of
 from attncalc.writing.plotting.look import Look, check_drawn
-from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import POINTS, widest
 from attncalc.writing.plotting.style import NAME_SIZE, SMALL_SIZE, Palette, line_looks, palette_of
 from attncalc.writing.studies.common import shown
@@ -91,10 +90,8 @@ def _lines(variation: Variation, palette: Palette) -> figure.Mosaic:
         tracks = figure.Track(wide + margin, LEAST + margin), figure.Track(HEIGHT, LEAST)
         return figure.panel_of(f"lines {number}", *tracks, partial(panel, groups[number]))
 
-    across = 1 if len(groups) < FEW else MOST_ACROSS
-    starts = range(0, min(len(groups), MOST_PANELS), across)
-    rows = (range(start, min(start + across, len(groups))) for start in starts)
-    return reduce(figure.below, (reduce(figure.beside, map(part, row)) for row in rows))
+    panels = [part(number) for number in range(min(len(groups), MOST_PANELS))]
+    return figure.in_rows(panels, 1 if len(groups) < FEW else MOST_ACROSS)
 
 
 def _groups(watched: Sequence[Watched]) -> list[list[int]]:
@@ -121,22 +118,16 @@ def draw_lines(
     for column, look in zip(values.T, line_looks(palette), strict=False):
         marker: Any = {} if change.is_smooth else {"marker": "o", "markersize": 4}
         axes.plot(axis.at, column, linewidth=1.6, solid_capstyle="round", **look, **marker)
-    low, high = _limits(values, are_weights=all(variation.watched[i].is_weight for i in places))
+    low, high = float(values.min()), float(values.max())
+    are_weights = all(variation.watched[i].is_weight for i in places) and low >= 0 and high <= 1
+    around = 0.02 if are_weights else 0.06 * ((high - low) or abs(high) or 1.0)
     span = float(axis.at[-1] - axis.at[0]) or 1.0
-    axes.set_ylim(low, high)
+    axes.set_ylim((0.0 if are_weights else low) - around, (1.0 if are_weights else high) + around)
     axes.set_xlim(axis.at[0], axis.at[0] + span * room[0] / (room[0] - margin))
     _label(axes, axis, change, span, palette)
     _mark_changeovers(axes, variation, _found(variation, places), axis, palette)
     name_ends(axes, axis, [variation.watched[i].name for i in drawn], values[-1], room, palette)
     return figure.LeftOut({LEFT_OUT: len(places) - len(drawn)})
-
-
-def _limits(values: Matrix, *, are_weights: bool) -> tuple[float, float]:
-    low, high = float(values.min()), float(values.max())
-    if are_weights and low >= 0 and high <= 1:
-        return -0.02, 1.02
-    around = 0.06 * ((high - low) or abs(high) or 1.0)
-    return low - around, high + around
 
 
 def _label(axes: Axes, axis: Axis, change: Change, span: float, palette: Palette) -> None:
@@ -257,27 +248,17 @@ def _grids(variation: Variation, palette: Palette) -> figure.Mosaic:
     """Return a heatmap for each watched value, those of weights on one scale."""
     count = min(len(variation.watched), MOST_GRIDS)
     panels = [_grid(variation, place, palette) for place in range(count)]
-    starts = range(0, count, MOST_IN_A_ROW)
-    rows = (reduce(figure.beside, panels[i : i + MOST_IN_A_ROW]) for i in starts)
-    return reduce(figure.below, rows)
+    return figure.in_rows(panels, MOST_IN_A_ROW)
 
 
 def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
     cells, watched = cells_of_grid(variation, place), variation.watched[place]
     values = cells.values
     low, high = (0.0, 1.0) if watched.is_weight else (float(values.min()), float(values.max()))
-    scale = low, high + (low == high)
-    rows, columns = values.shape
-    cell = heatmap.natural_cell(cells, largest=heatmap.LARGEST_WITHOUT_VALUES)
+    scale, label = (low, high + (low == high)), harmless(watched.name)
     unseen = 0 if place else max(0, len(variation.watched) - MOST_GRIDS)
-
-    def panel(axes: Axes, room: figure.Room) -> figure.LeftOut:
-        left_out = heatmap.draw_heatmap(axes, cells, scale, room=room, palette=palette)
-        return left_out + figure.LeftOut({GRIDS_LEFT_OUT: unseen})
-
-    tracks = figure.Track(cell[0] * columns, LEAST), figure.Track(cell[1] * rows, LEAST)
-    grid = figure.panel_of(f"grid {place}", *tracks, panel)
-    return heatmap.with_bar(grid, f"bar {place}", scale, harmless(watched.name), palette)
+    largest, left_out = heatmap.LARGEST_WITHOUT_VALUES, figure.LeftOut({GRIDS_LEFT_OUT: unseen})
+    return heatmap.alone(f" {place}", cells, scale, label, palette, LEAST, largest, left_out)
 
 
 def cells_of_grid(variation: Variation, place: int) -> heatmap.Cells:
@@ -309,21 +290,20 @@ def render_growth(growth: Growth, form: str, look: Look) -> Picture:
         {name: values for name, values in curves.items() if name.endswith("bytes") == is_of_bytes}
         for is_of_bytes in (False, True)
     ]
-    panels = [_growth_panel(growth, group, palette) for group in groups if group]
+
+    def panel(group: Mapping[str, Sequence[int]]) -> figure.Mosaic:
+        margin = widest(group, NAME_SIZE) + LABEL_GAP
+        wide, high = (figure.Track(WIDTH_OF_SEVERAL + margin, LEAST + margin),
+                      figure.Track(HEIGHT, LEAST))  # fmt: skip
+        draw = partial(_growth_lines, growth=growth, group=group, margin=margin, palette=palette)
+        return figure.panel_of(next(iter(group)), wide, high, draw)
+
+    panels = [panel(group) for group in groups if group]
     title = f"Counts at {len(growth.values)} values of {growth.size}"
     told = [f"{name}: {values[0]:,} to {values[-1]:,}" for name, values in curves.items()]
     caption = figure.caption_of(title, "", (), told)
     drawn = figure.figure_of(reduce(figure.beside, panels), caption, palette, look.size)
     return picture_of(drawn, form)
-
-
-def _growth_panel(
-    growth: Growth, group: Mapping[str, Sequence[int]], palette: Palette
-) -> figure.Mosaic:
-    margin = widest(group, NAME_SIZE) + LABEL_GAP
-    tracks = figure.Track(WIDTH_OF_SEVERAL + margin, LEAST + margin), figure.Track(HEIGHT, LEAST)
-    draw = partial(_growth_lines, growth=growth, group=group, margin=margin, palette=palette)
-    return figure.panel_of(next(iter(group)), *tracks, draw)
 
 
 def _growth_lines(

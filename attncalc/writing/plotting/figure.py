@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -158,6 +158,12 @@ def below(upper: Mosaic, lower: Mosaic) -> Mosaic:
     rows = ((*row, *"." * (len(widths) - len(row))) for row in (*upper.rows, *lower.rows))
     draws = {**upper.draws, **lower.draws}
     return Mosaic(tuple(rows), widths, upper.heights + lower.heights, draws)
+
+
+def in_rows(panels: Sequence[Mosaic], across: int) -> Mosaic:
+    """Return mosaics in rows of so many."""
+    rows = (panels[start : start + across] for start in range(0, len(panels), across))
+    return reduce(below, (reduce(beside, row) for row in rows))
 
 
 def _merged(some: Sequence[Track], others: Sequence[Track]) -> tuple[Track, ...]:

@@ -100,15 +100,7 @@ def _cells(found: Lens | Rollout | Comparison, palette: Palette) -> tuple[figure
     if values.size > heatmap.MOST_VALUES:
         texts = []
     cells = heatmap.Cells(values, tuple(texts), (_short(rows), _short(words)), titles)
-    cell = heatmap.natural_cell(cells)
-    tracks = (figure.Track(cell[0] * values.shape[1], LEAST),
-              figure.Track(cell[1] * len(values), LEAST))  # fmt: skip
-
-    def panel(axes: Axes, room: figure.Room) -> figure.LeftOut:
-        return heatmap.draw_heatmap(axes, cells, (0.0, 1.0), room=room, palette=palette)
-
-    cells_panel = figure.panel_of("cells", *tracks, panel)
-    return heatmap.with_bar(cells_panel, "bar", (0.0, 1.0), label, palette), said
+    return heatmap.alone("", cells, (0.0, 1.0), label, palette, LEAST), said
 
 
 def _short(names: Sequence[str]) -> tuple[str, ...]:

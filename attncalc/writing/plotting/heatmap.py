@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,16 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.step import Step
 from attncalc.solving.solution import Head, Solution
 from attncalc.writing.plotting import style
-from attncalc.writing.plotting.figure import NEAR, LeftOut, Mosaic, Room, room_of, with_column
+from attncalc.writing.plotting.figure import (
+    NEAR,
+    LeftOut,
+    Mosaic,
+    Room,
+    Track,
+    panel_of,
+    room_of,
+    with_column,
+)
 from attncalc.writing.plotting.placing import (
     POINTS,
     SMALLEST_TEXT,
@@ -89,12 +98,6 @@ class Cells:
         patterns = {re.sub("[1-9]", "0", text) for row in self.texts for text in row}
         return widest(patterns, VALUE_SIZE)
 
-    def untitled(self, *, row: bool, column: bool) -> "Cells":
-        """Return the same cells without the titles that another panel has."""
-        return replace(
-            self, titles=("" if row else self.titles[0], "" if column else self.titles[1])
-        )
-
 
 def cells_of(problem: Problem, head: Head, *, values: bool, most: int = MOST_VALUES) -> Cells:
     """Return the weights of a head as printed, and whether they are written in the cells."""
@@ -142,7 +145,9 @@ def natural_cell(cells: Cells, side: float = 0.0, largest: float = LARGEST) -> R
     """Return the inches of a cell with a readable number, as far as the page allows."""
     rows, columns = np.shape(cells.values)
     wanted = max(side, CELL, LEAST_SIDE / rows), max(side, CELL, LEAST_SIDE / columns)
-    wide = max(wanted[1], cells.widest_text + 0.1, _width_for(cells.names[1]))
+    names = cells.names[1]  # of few columns, short ones are horizontal
+    below_names = widest(names, style.NAME_SIZE) + 0.06 if len(names) <= FEW_NAMES else 0.0
+    wide = max(wanted[1], cells.widest_text + 0.1, below_names * (below_names <= WIDEST_NAME))
     cell = min(wide, largest / columns), min(wanted[0], largest / rows)
     if _value_size(cells, cell):
         return cell
@@ -215,6 +220,27 @@ def with_bar(
     return with_column(mosaic, name, BAR_WIDTH, draw)
 
 
+def alone(
+    number: str, cells: Cells, scale: Scale, label: str, palette: style.Palette, least: float,
+    largest: float = LARGEST, left_out: LeftOut | None = None,
+) -> Mosaic:  # fmt: skip
+    """Return a heatmap of readable cells with its color bar, named by its number.
+
+    least, largest: inches of its sides.
+    left_out: what the picture leaves out besides.
+    """
+
+    def draw(axes: Axes, room: Room) -> LeftOut:
+        drawn = draw_heatmap(axes, cells, scale, room=room, palette=palette)
+        return drawn + (left_out or LeftOut())
+
+    width, height = natural_cell(cells, largest=largest)
+    rows, columns = cells.values.shape
+    tracks = Track(width * columns, least), Track(height * rows, least)
+    panel = panel_of(f"heatmap{number}", *tracks, draw)
+    return with_bar(panel, f"bar{number}", scale, label, palette)
+
+
 def write_in_cells(
     axes: Axes, texts: Texts, white: NDArray[np.bool_], size: float, gid: str
 ) -> None:
@@ -224,12 +250,6 @@ def write_in_cells(
         ink = style.WHITE if is_white else style.BLACK
         text = axes.text(column, row, texts[row][column], color=ink, **look)
         text.set(gid=gid, in_layout=False)
-
-
-def _width_for(names: Sequence[str]) -> float:
-    """Return the width of a cell below the names of few columns, if they are short."""
-    width = widest(names, style.NAME_SIZE) + 0.06 if len(names) <= FEW_NAMES else 0.0
-    return width if width <= WIDEST_NAME else 0.0
 
 
 def _cell(cells: Cells, room: Room, proportion: float | None = None) -> Room:

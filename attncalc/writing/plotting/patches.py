@@ -15,7 +15,7 @@ from attncalc.problem.image import cut_of, patch_of
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import Head
 from attncalc.writing.plotting.figure import NEAR, LeftOut, Room, room_of
-from attncalc.writing.plotting.heatmap import Scale, write_in_cells
+from attncalc.writing.plotting.heatmap import Scale, Texts, write_in_cells
 from attncalc.writing.plotting.placing import (
     POINTS,
     SMALLEST_TEXT,
@@ -147,9 +147,12 @@ def draw_attended(
     edges = _edges(problem)
     look: dict[str, Any] = {"cmap": WEIGHTS, "norm": Normalize(*scale), "alpha": COVER, "zorder": 2}
     axes.pcolormesh(*edges, attended.weights, edgecolors="none", gid="attended", **look)
-    _frame(axes, problem, attended, _patch(problem, room or room_of(axes)), palette)
+    cut, (p, q), inches = cut_of(problem), patch_of(problem), room or room_of(axes)
+    a_pixel = min(inches[0] / (cut.across * q), inches[1] / (cut.down * p))
+    patch = a_pixel * q, a_pixel * p
+    _frame(axes, problem, attended, patch, palette)
     _say_of_itself(axes, attended, palette)
-    size = _size_of_texts(problem, attended, room or room_of(axes))
+    size = _size_of_texts(attended.texts, patch, 0.1, 0.55)
     if size:
         _write_weights(axes, problem, attended, size)
     written = sum(1 for row in attended.texts for text in row if text)
@@ -217,14 +220,10 @@ def _write_pixels(axes: Axes, problem: Problem, image: NDArray[np.float64], room
     if image.size > MOST_PIXELS:
         return
     texts = [[f"{value:.4g}" for value in row] for row in image]
-    H, W = image.shape
-    wide = widest({text for row in texts for text in row}, WEIGHT_SIZE) + 0.04
-    size = min(WEIGHT_SIZE, WEIGHT_SIZE * room[0] / W / wide, room[1] / H * POINTS * 0.6)
-    if size < SMALLEST_TEXT:
-        return
-    shades = _from_0_to_1(image)
-    white = dark_enough_for_white(np.stack([shades] * 3, axis=-1))
-    write_in_cells(axes, texts, white, size, "pixel")
+    pixel = room[0] / image.shape[1], room[1] / image.shape[0]
+    if size := _size_of_texts(texts, pixel, 0.04, 0.6):
+        white = dark_enough_for_white(np.stack([_from_0_to_1(image)] * 3, axis=-1))
+        write_in_cells(axes, texts, white, size, "pixel")
 
 
 def _frame(
@@ -256,19 +255,15 @@ def _say_of_itself(axes: Axes, attended: PatchWeights, palette: Palette) -> None
     axes.set_xlabel(text, size=WEIGHT_SIZE, color=palette.ink, labelpad=7, bbox=box)
 
 
-def _patch(problem: Problem, room: Room) -> Room:
-    cut, (p, q) = cut_of(problem), patch_of(problem)
-    a_pixel = min(room[0] / (cut.across * q), room[1] / (cut.down * p))
-    return a_pixel * q, a_pixel * p
+def _size_of_texts(texts: Texts, cell: Room, around: float, share: float) -> float:
+    """Return the points of texts in cells, or 0 where none can be read.
 
-
-def _size_of_texts(problem: Problem, attended: PatchWeights, room: Room) -> float:
-    """Return the points of the weights on patches, or 0 where none can be read."""
-    if not attended.texts:
+    around, share: the inches around the widest, and the largest share of a cell's height.
+    """
+    if not texts:
         return 0.0
-    width, height = _patch(problem, room)
-    wide = widest({text for row in attended.texts for text in row}, WEIGHT_SIZE) + 0.1
-    size = min(WEIGHT_SIZE, WEIGHT_SIZE * width / wide, height * POINTS * 0.55)
+    wide = widest({text for row in texts for text in row}, WEIGHT_SIZE) + around
+    size = min(WEIGHT_SIZE, WEIGHT_SIZE * cell[0] / wide, cell[1] * POINTS * share)
     return size if size >= SMALLEST_TEXT else 0.0
 
 

@@ -108,20 +108,15 @@ def place(labelled: Sequence[Segment], others: Sequence[Segment]) -> list[Point 
 def _best_spot(segment: Segment, taken: Floats, starts: Floats, ends: Floats) -> Point | None:
     x = segment.output[0] + _POSITIONS * (segment.input[0] - segment.output[0])
     y = segment.output[1] + _POSITIONS * (segment.input[1] - segment.output[1])
-    free = _within(segment, x) & _free(segment, x, y, taken)
+    left, right = sorted((segment.output[0], segment.input[0]))
+    margin = segment.width / 2 + 0.1  # clear of the dots at both ends
+    free = (x > left + margin) & (x < right - margin) & _free(segment, x, y, taken)
     if not free.any():
         return None
     crossed = _crossings(segment, x, y, starts, ends)
     cost = np.where(free, crossed + _PULL * np.abs(_POSITIONS - _FAVOURITE), np.inf)
     best = int(cost.argmin())
     return float(x[best]), float(y[best])
-
-
-def _within(segment: Segment, x: Floats) -> NDArray[np.bool_]:
-    """Return where the text keeps clear of the dots at both ends."""
-    left, right = sorted((segment.output[0], segment.input[0]))
-    margin = segment.width / 2 + 0.1
-    return (x > left + margin) & (x < right - margin)
 
 
 def _free(segment: Segment, x: Floats, y: Floats, taken: Floats) -> NDArray[np.bool_]:

@@ -67,15 +67,10 @@ def draw(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
     problems = [each.problem for each in simulations]
     names = (name for each in problems for name in (heading(each), *each.keys, *each.queries))
     language = problems[0].language
-    caption = figure.caption_of(_title(simulations), footnote, names, told, language)
+    draws = "; ".join(draw.text for draw in simulations[0].draws)  # of several own titles
+    title = draws if several else heading(problems[0])
+    caption = figure.caption_of(title, footnote, names, told, language)
     return figure.figure_of(reduce(figure.beside, columns), caption, palette, look.size)
-
-
-def _title(simulations: Sequence[Simulation]) -> str:
-    """Return the title of a problem; of several with their own titles, the draws."""
-    if len(simulations) == 1:
-        return heading(simulations[0].problem)
-    return "; ".join(draw.text for draw in simulations[0].draws)
 
 
 def _ratios(simulations: Sequence[Simulation]) -> Iterator[str]:
@@ -119,16 +114,11 @@ def _shared(simulations: Sequence[Simulation]) -> _Shared:
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, BINS + 1)
     tallest = max(float(np.histogram(each, edges)[0].max()) / len(each) for each in columns)
-    return _Shared(name, edges, tallest, _cloud_limits(simulations))
-
-
-def _cloud_limits(simulations: Sequence[Simulation]) -> Plane | None:
-    """Return how far clouds reach, with the values; None where outputs are in no plane."""
-    if any(each.outputs.shape[-1] != 2 for each in simulations):
-        return None
+    if any(each.outputs.shape[-1] != 2 for each in simulations):  # they are in no plane
+        return _Shared(name, edges, tallest, None)
     points = [each.everything.outputs.reshape(-1, 2) for each in simulations]
     points += [value for each in simulations if (value := values_of(each)) is not None]
-    return _around(points)
+    return _Shared(name, edges, tallest, _around(points))
 
 
 def _around(points: Sequence[Matrix]) -> Plane:
@@ -258,7 +248,10 @@ def _cloud(
     _scatter(axes, points, limits, palette)
     nameless = 0
     if values is not None:
-        one, other = _ends(simulation, output)
+        # between the two inputs that the output attends to most in the draws
+        shares = sum(np.array(each.shares) for each in simulation.first if each.output == output)
+        order = np.argsort(-np.asarray(shares), kind="stable").tolist()
+        one, other = order[0], order[min(1, len(order) - 1)]
         ends = values[[one, other]]
         line: Any = {"color": dashed.color, "linestyle": dashed.linestyle, "zorder": 1}
         axes.plot(ends[:, 0], ends[:, 1], linewidth=1.2, **line)
@@ -276,13 +269,6 @@ def _cloud(
         return None
     unseen = len(_moving(simulation)) - MOST_CLOUDS
     return figure.LeftOut({CLOUDS_LEFT_OUT: max(0, unseen), NAMES_LEFT_OUT: nameless})
-
-
-def _ends(simulation: Simulation, output: int) -> tuple[int, int]:
-    """Return the two inputs that an output attends to most in the draws."""
-    shares = sum(np.array(each.shares) for each in simulation.first if each.output == output)
-    order = np.argsort(-np.asarray(shares), kind="stable")
-    return int(order[0]), int(order[min(1, len(order) - 1)])
 
 
 def _label(axes: Axes, across: str, up: str, palette: Palette) -> None:

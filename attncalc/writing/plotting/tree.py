@@ -38,7 +38,8 @@ def draw(made: Generation, look: Look) -> figure.HouseFigure:
     measure = "sum of ln p" if made.settings.beams > 1 else "p"
     said = said_of(made)
     footnote = " · ".join((f"below each token: {measure}", LINES, *said))
-    caption = figure.caption_of(made.source.title, footnote, names, (*said, made.text))
+    texts, language = (*said, made.text), made.source.language
+    caption = figure.caption_of(made.source.title, footnote, names, texts, language)
     return figure.figure_of(figure.panel_of("tree", *tracks, panel), caption, palette, look.size)
 
 

@@ -40,8 +40,15 @@ def _parts(report: Report, *, full: bool) -> Iterator[Part]:
         yield Table("Failures", FAILURES, rows, words)
         if len(shown) < len(failed):
             yield Bullets((f"{len(failed) - len(shown)} more failures: --full lists them",))
-    rows = tuple(_feature_row(*each) for each in report.by_feature.items())
-    yield Table("Features", FEATURES, rows, tuple(map(_in_words, rows)))
+    features: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+    for feature, results in report.by_feature.items():
+        tested = [each.units for each in results if each.status != "not tested"]
+        counts, error = _counts(results), f"{max(tested):.3g}" if tested else ""
+        said = ", ".join(f"{n} {status}" for n, status in zip(counts, STATUSES, strict=True) if n)
+        told = (feature, said, *([f"error {error}"] if error else []))
+        features.append(((feature, *map(str, counts), error), told))
+    cells, words = zip(*features, strict=True)
+    yield Table("Features", FEATURES, cells, words)
     yield Bullets(tuple(_notes(report)))
 
 
@@ -56,18 +63,6 @@ def _notes(report: Report) -> Iterator[str]:
 
 def _counts(results: tuple[Result, ...]) -> list[int]:
     return [sum(each.status == status for each in results) for status in STATUSES]
-
-
-def _feature_row(feature: str, results: tuple[Result, ...]) -> tuple[str, ...]:
-    tested = [each.units for each in results if each.status != "not tested"]
-    return (feature, *map(str, _counts(results)), f"{max(tested):.3g}" if tested else "")
-
-
-def _in_words(row: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the counts of a feature as text."""
-    feature, *counts, error = row
-    said = [f"{n} {status}" for n, status in zip(counts, STATUSES, strict=True) if n != "0"]
-    return (feature, ", ".join(said), *([f"error {error}"] if error else []))
 
 
 def _failure_row(result: Result) -> tuple[str, ...]:

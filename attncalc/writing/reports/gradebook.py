@@ -1,13 +1,160 @@
-"""Marks in the columns of a course system's gradebook: a row for each student."""
+"""A class, marked: a row for each student and problem, gradebooks, and all at a glance."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from attncalc.writing.reports.class_rows import EARNED, POSSIBLE, ClassRow
-from attncalc.writing.reports.many import csv_line
+from attncalc.base.text import on_a_line
+from attncalc.grading.credit import shares_of
+from attncalc.languages.catalogue import ENGLISH
+from attncalc.problem.fields import LINES
+from attncalc.writing.document import Appendix, Bullets, Document, Field, Part, Table
+from attncalc.writing.reports import many
+from attncalc.writing.reports.many import COLUMNS, MOST_COMMON, csv_line, totals_in_words
 from attncalc.writing.verdict import Said
+
+OF_A_CLASS = ("student", "id", "email", "folder", "problem", "answer", "paired by", "late")
+NO_ANSWER = "no answer"
+EARNED, POSSIBLE, SHARE = 1, 2, 3
+"""The columns of these in a row."""
+
+
+class Outcome(NamedTuple):
+    """The stored result of one answer after its page is written: plain values, as in JSON.
+
+    place, how: the answer, and how its student was found; "" if there is none.
+    cells: its row, points as fractions, from the answer's name on.
+    shares: the points of each step, as fractions; and of the map.
+    fact: its line of the summary; None if it was not marked.
+    """
+
+    place: str
+    how: str
+    cells: Sequence[str]
+    shares: Mapping[str, str]
+    fact: Sequence[Any] | None
+
+    @property
+    def marked(self) -> many.Fact | None:
+        """Its facts for the summary."""
+        return None if self.fact is None else many.Fact(*self.fact)
+
+
+def outcome(answer: many.Marked, how: str, possible: Fraction) -> Outcome:
+    """Return the result of an answer, or of a missing one."""
+    marking, cells = answer.marking, list(many.row_of(answer, many.Shown(fractions=True).in_cell))
+    cells[POSSIBLE] = cells[POSSIBLE] or str(possible)
+    if marking is None:
+        return Outcome(answer.place, how, cells, {}, None)
+    shares = {name: str(share) for name, share in shares_of(marking).items()}
+    return Outcome(answer.place, how, cells, shares, many.fact(marking))
+
+
+class ClassRow(NamedTuple):
+    """A row of the class: a student, by name, id, email and folder; a problem; the outcome."""
+
+    student: tuple[str, str, str, str]
+    problem: str
+    outcome: Outcome
+    is_late: bool = False
+
+
+class Stray(NamedTuple):
+    """An answer that is "unmatched", "replaced" or "to review", with the reason."""
+
+    place: str
+    why: str
+    what: str = "unmatched"
+
+
+def as_csv(
+    entries: Sequence[ClassRow], strays: Sequence[Stray], steps: Sequence[str], said: Said
+) -> Iterator[str]:
+    """Yield the table as CSV: a row for each student and problem, then one for each stray answer.
+
+    entries: the class, in the order of its list.
+    strays: answers without a student, with the reason.
+    steps: the steps that have a column.
+    said: returns points as text.
+    """
+    columns = (*steps, LINES)
+    yield many.csv_line([*OF_A_CLASS, *many.COLUMNS[1:], *columns])
+    for entry in entries:
+        cells, made = _cells(entry.outcome, said), entry.outcome
+        shares = (
+            said(Fraction(made.shares[name])) if name in made.shares else "" for name in columns
+        )
+        late = "late" if entry.is_late else ""
+        which = (*entry.student, entry.problem, made.place, made.how, late)
+        yield many.csv_line([*which, *cells[1:], *shares])
+    for place, why, what in strays:
+        before, after = [""] * (len(many.COLUMNS) - 2), [""] * len(columns)
+        yield many.csv_line(["", "", "", "", "", place, what, "", *before, why, *after])
+
+
+def _cells(made: Outcome, said: Said) -> tuple[str, ...]:
+    cells = list(made.cells)
+    if cells[EARNED]:
+        cells[EARNED] = said(Fraction(cells[EARNED]))
+    cells[POSSIBLE] = said(Fraction(cells[POSSIBLE]), least=0)
+    return tuple(cells)
+
+
+def class_document(
+    entries: Sequence[ClassRow],
+    strays: Sequence[Stray],
+    said: Said,
+    *,
+    several: bool,
+    language: str = ENGLISH,
+) -> Document:
+    """Return the table of the answers, their common mistakes, and who handed in none or late.
+
+    entries, strays, said: as in `as_csv`.
+    several: whether there are several problems.
+    language: the language of the class.
+    """
+    rows = []
+    handed = [each for each in entries if each.outcome.place]
+    for name, _, _, folder, problem, made in ((*e.student, e.problem, e.outcome) for e in handed):
+        who = folder if name == folder else name
+        cells = (f"{who}, {problem}" if several else who, *_cells(made, said)[1:])
+        rows.append(tuple(map(on_a_line, cells)))
+    table = Table("Class", ("student", *many.COLUMNS[1:]), tuple(rows), tuple(map(many.told, rows)))
+    facts = [fact for each in handed if (fact := each.outcome.marked) is not None]
+    texts = [*many.summary_of(facts, len(handed)), *_listed(entries, several)]
+    texts += [f"{what}: {place}: {why}" for place, why, what in strays]
+    return Document("", (table, Bullets(tuple(map(on_a_line, texts)))), language=language)
+
+
+def _listed(entries: Sequence[ClassRow], several: bool) -> Iterator[str]:
+    """Yield who handed in late, and who handed in nothing, to each problem."""
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        what = ("late" if entry.is_late else "") if entry.outcome.place else NO_ANSWER
+        if what:
+            which = f"{what} (problem {entry.problem})" if several else what
+            found.setdefault(which, []).append(entry.student[0])
+    yield from (f"{which}: {', '.join(found[which])}" for which in sorted(found))
+
+
+def feedback(student: str, pages: Sequence[Document]) -> Document:
+    """Return the page of a student: that of their answer, or those of several."""
+    name = Field("student", on_a_line(student))
+    if len(pages) == 1:
+        return replace(pages[0], parts=(name, *pages[0].parts))
+    parts: tuple[Part, ...] = (name, Appendix(tuple(pages)))
+    return Document("", parts, language=pages[0].language)
+
+
+def not_marked(problem: str, why: str, language: str) -> Document:
+    """Return the text of a page for an answer that was not marked, or not handed in."""
+    title, bullets = f"Problem {problem}: not marked", Bullets((on_a_line(why),))
+    return Document(title, (bullets,), language=language)
+
 
 POINTS_POSSIBLE = "Points Possible"
 OF_TOTALS = ("grade", "total score")
@@ -167,3 +314,98 @@ def _words(title: str) -> list[str]:
 
 def _said(points: Fraction | None, said: Said) -> str:
     return "" if points is None else said(points)
+
+
+CLASSES = 10
+"""The columns of the histogram."""
+WIDTH = 30
+"""The characters of its longest bar."""
+BAR = "█"
+FIRST_WRONG = COLUMNS.index("first wrong")
+MOST_CAUSES = 2 * MOST_COMMON
+
+
+def overview(entries: Sequence[ClassRow], title: str, language: str = ENGLISH) -> Document:
+    """Return the overview of a class, from its rows.
+
+    title: the name of the set.
+    language: the language of the class.
+    """
+    handed = [each for each in entries if each.outcome.place]
+    facts = [fact for each in handed if (fact := each.outcome.marked) is not None]
+    several = len({each.problem for each in entries}) > 1
+    totals = list(totals_of(entries))
+    missing = len(entries) - len(handed)
+    texts = list(totals_in_words(facts, len(handed)))
+    texts += [f"Not handed in: {missing} of {len(entries)}."] if missing else []
+    texts += [f"Late: {late}."] if (late := sum(each.is_late for each in entries)) else []
+    # the mean above is that of answers handed in
+    who = " who handed something in, 0 for each missing problem" if missing and totals else ""
+    parts: tuple[Part, ...] = (
+        Bullets(tuple(texts)),
+        _table(f"Marks of students{who}", ("marks", "students", ""), _histogram(totals)),
+        _table("Steps", ("step", "lost points", "of", "first mistake"), _steps(handed, several)),
+    )
+    if causes := [*_causes(handed, several)]:
+        headings = "answers", "step", "cause", "sample", "by"
+        parts = (*parts, _table("Causes", headings, iter(causes)))
+    return Document(f"Overview: {on_a_line(title)}", parts, language=language)
+
+
+def _table(title: str, headings: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Table:
+    cells = tuple(tuple(map(on_a_line, row)) for row in rows)
+    return Table(title, headings, cells, cells, is_of_names=False)
+
+
+def _histogram(totals: Sequence[Totals]) -> Iterator[tuple[str, ...]]:
+    """Yield the number of students in each tenth of the marks, and those without a total."""
+    counts: Counter[int] = Counter()
+    for each in totals:
+        possible = sum(each.possible, Fraction(0))
+        if each.total is not None and possible:
+            counts[min(int(each.total / possible * CLASSES), CLASSES - 1)] += 1
+    most = max(counts.values(), default=1)
+    for number in range(CLASSES):
+        ends = f"{100 * number // CLASSES}–{100 * (number + 1) // CLASSES} %"
+        yield ends, str(counts[number]), BAR * -(-WIDTH * counts[number] // most)
+    if without := len(totals) - counts.total():
+        yield "no total", str(without), ""
+
+
+def _steps(handed: Sequence[ClassRow], several: bool) -> Iterator[tuple[str, ...]]:
+    """Yield, for each step, how many answers lost points there, and went wrong there first."""
+    lost: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
+    first: Counter[str] = Counter()
+    for each in handed:
+        if (fact := each.outcome.marked) is None:
+            continue
+        first[_named(each, fact.first, several)] += bool(fact.first)
+        for name, share in each.outcome.shares.items():
+            counted[_named(each, name, several)] += 1
+            lost[_named(each, name, several)] += Fraction(share) < 1
+    for name, count in counted.items():
+        yield name, str(lost[name]), str(count), str(first[name])
+
+
+def _causes(handed: Sequence[ClassRow], several: bool) -> Iterator[tuple[str, ...]]:
+    """Yield the mistakes with a cause, the commonest first, each with its first answer."""
+    counts: Counter[tuple[str, str]] = Counter()
+    first: dict[tuple[str, str], tuple[str, str]] = {}
+    for each in handed:
+        if (fact := each.outcome.marked) is None:
+            continue
+        mistakes = [*fact.mistakes]  # and the first one, if it has several causes or none
+        if fact.first and fact.first not in {step for step, *_ in mistakes}:
+            mistakes.append((fact.first, "no single cause", each.outcome.cells[FIRST_WRONG]))
+        for step, says, sample in mistakes:
+            key = _named(each, step, several), says
+            counts[key] += 1
+            first.setdefault(key, (sample, each.student[0]))
+    for key, count in counts.most_common(MOST_CAUSES):
+        yield str(count), *key, *first[key]
+
+
+def _named(entry: ClassRow, step: str, several: bool) -> str:
+    plain = "map" if step == LINES else step
+    return f"problem {entry.problem}: {plain}" if several else plain

@@ -76,8 +76,12 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str], *, shown: Shown = AS
     Marks are decimals, since a spreadsheet reads 7/8 as a date; or fractions, which are exact.
     """
     said = shown.in_cell
-    rows = ((*row_of(each, said), *_credits(each, names, said)) for each in answers)
-    return "".join(map(csv_line, chain([(*COLUMNS, *names, LINES)], rows)))
+    rows: list[Sequence[str]] = [(*COLUMNS, *names, LINES)]
+    for each in answers:
+        shares = {} if each.marking is None else shares_of(each.marking)
+        points = (said(shares[name]) if name in shares else "" for name in (*names, LINES))
+        rows.append((*row_of(each, said), *points))
+    return "".join(map(csv_line, rows))
 
 
 def csv_line(cells: Iterable[str]) -> str:
@@ -241,12 +245,6 @@ def _first_wrong(marking: Marking) -> str:
     if wrong.place is None:
         return f"{wrong.marks.step.name}: shape"
     return verdict.entry_named(marking, wrong.marks, wrong.place).name
-
-
-def _credits(answer: Marked, names: Sequence[str], said: verdict.Said) -> Iterator[str]:
-    marking = answer.marking
-    shares = {} if marking is None else shares_of(marking)
-    yield from (said(shares[name]) if name in shares else "" for name in (*names, LINES))
 
 
 def has_mistakes(answers: Sequence[Marked]) -> bool:

@@ -166,11 +166,13 @@ def _is_listed(marks: StepMarks, extent: parts.Extent) -> bool:
 
 
 def _step_values(marking: Marking, marks: StepMarks, extent: parts.Extent) -> dict[str, Any]:
+    codes = np.array([status.value for status in STATUSES], dtype=object)
+    shown = marking.key.problem.standing.shown
     step: dict[str, Any] = {
         "name": marks.step.name,
         "credit": str(marks.credit(marking.rules)),
         "counts": {status.value: count for status, count in marks.counts.items() if count},
-        "entries": _codes(marking, marks) if _is_listed(marks, extent) else None,
+        "entries": shown(codes[marks.statuses]).tolist() if _is_listed(marks, extent) else None,
         "cause": [cause.code for cause in marks.causes],
         "deduction": str(marks.deduction(marking.rules)),
         "way": marks.way.code if marks.way else None,
@@ -183,11 +185,6 @@ def _step_values(marking: Marking, marks: StepMarks, extent: parts.Extent) -> di
     if marking.rules.in_tolerance:
         step["deviation"] = _deviation(marking, marks)
     return step
-
-
-def _codes(marking: Marking, marks: StepMarks) -> Any:
-    codes = np.array([status.value for status in STATUSES], dtype=object)
-    return marking.key.problem.standing.shown(codes[marks.statuses]).tolist()
 
 
 def _first_wrong(marking: Marking) -> dict[str, Any] | None:

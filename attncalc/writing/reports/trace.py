@@ -59,9 +59,8 @@ def trace_document(marking: Marking) -> Document:
     """Return the document: the first step that differs and why, and a table of all steps."""
     problem, steps = marking.key.problem, steps_of(marking)
     rows = tuple(_row(each) for each in steps)
-    texts = tuple((each.step, *row[1:]) for each, row in zip(steps, rows, strict=True))
     headings = ("step", "tensor", "", "differ", "largest error")
-    table = Table("Steps, in the order of the layer", headings, rows, texts)
+    table = Table("Steps, in the order of the layer", headings, rows, rows)
     parts = (Facts(conventions(problem)), Bullets(tuple(_verdict(marking, steps))), table)
     return Document(f"{heading(problem)}, traced", parts, tuple(problem.remarks))
 
@@ -93,11 +92,20 @@ def dumps_document(
     found: Sequence[Compared], key: str, other: str, tolerance: str, alone: Sequence[str]
 ) -> Document:
     """Return a table of all arrays that both have, and the first that differs."""
-    rows = tuple(_row_of_dump(each) for each in found)
-    texts = tuple((each.name, *row[1:]) for each, row in zip(found, rows, strict=True))
+    rows = tuple(
+        (
+            on_a_line(each.name),
+            " × ".join(map(str, each.shape)) or "1",
+            f"{each.differ:,} of {each.entries:,}",
+            f"{each.absolute:.3g}",
+            "" if each.worst is None else entry_name("", each.worst),
+            "; ".join(each.says),
+        )
+        for each in found
+    )
     headings = ("array", "shape", "differ", "largest error", "at", "how")
     facts = Facts((f"{on_a_line(key)} is the key", tolerance))
-    table = Table("Arrays in both files, in the order of the first", headings, rows, texts)
+    table = Table("Arrays in both files, in the order of the first", headings, rows, rows)
     notes = (f"only in one file: {', '.join(map(on_a_line, alone))}",) if alone else ()
     return Document(
         f"{other} beside {key}", (facts, Bullets((_verdict_on_dumps(found),)), table), notes
@@ -114,17 +122,6 @@ def _verdict_on_dumps(found: Sequence[Compared]) -> str:
     return (
         f"{on_a_line(first.name)} is the first that differs, in {first.differ:,} of "
         f"{first.entries:,} entries{said}."
-    )
-
-
-def _row_of_dump(each: Compared) -> tuple[str, ...]:
-    return (
-        on_a_line(each.name),
-        " × ".join(map(str, each.shape)) or "1",
-        f"{each.differ:,} of {each.entries:,}",
-        f"{each.absolute:.3g}",
-        "" if each.worst is None else entry_name("", each.worst),
-        "; ".join(each.says),
     )
 
 

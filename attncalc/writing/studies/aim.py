@@ -27,7 +27,7 @@ def document(aim: Aim, *, full: bool = False) -> Document:
     parts: tuple[Part, ...] = (facts, bullets, *_sheets(aim, full=full))
     left_out = f"c is the value before {' and '.join(aim.left_out)}, which aim leaves out"
     notes = (*([left_out] if aim.left_out else []), OF_MEASURES)
-    return Document(heading(aim.problem), parts, notes)
+    return Document(heading(aim.problem), parts, notes, language=aim.problem.language)
 
 
 def _said(aim: Aim) -> Iterator[str]:

@@ -18,19 +18,20 @@ OF_MEASURES = "entropies, norms and distances are computed in float64 from the c
 
 def sheet(
     title: str, rows: Iterable[str], columns: Iterable[str], text: Callable[[int, int], str],
-    *, full: bool,
+    *, full: bool, is_of_names: bool = False,
 ) -> Sheet:  # fmt: skip
     """Return numbers under their headings; the text of an entry is made when it is shown."""
     names = tuple(map(on_a_line, rows)), tuple(map(on_a_line, columns))
-    return Sheet(title, Grid("the table", 0, *names, lambda i, j: Cell(text(i, j)), full))
+    grid = Grid("the table", 0, *names, lambda i, j: Cell(text(i, j)), full)
+    return Sheet(title, grid, is_of_names)
 
 
 def filled(
     title: str, rows: Iterable[str], columns: Iterable[str], cells: Sequence[Sequence[str]],
-    *, full: bool,
+    **how: bool,
 ) -> Sheet:  # fmt: skip
     """Return a sheet with these texts, row by row."""
-    return sheet(title, rows, columns, lambda i, j: cells[i][j], full=full)
+    return sheet(title, rows, columns, lambda i, j: cells[i][j], **how)
 
 
 def shown(value: float, decimals: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attncalc.studies.counting import FLOPS, Counted
-from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
+from attncalc.writing.document import Bullets, Document, Facts, Part
 from attncalc.writing.studies.common import filled, in_json, in_rows
 
 _TABLES = (
@@ -40,16 +40,13 @@ def document(counted: Counted, *, full: bool = False) -> Document:
         f"Bytes of the attention weights: {found['attention_matrix']['formula']}.",
         f"Bytes of activations (results of all steps): {found['activations']['formula']}.",
     )
-    bullets = Bullets(tuple(filter(None, said)))
-    shown: tuple[Part, ...] = (Facts(sizes), bullets, *_sheets(found, full=full))
-    return Document("Counts", shown, _NOTES[: 1 + bool(work["masked"])])
 
-
-def _sheets(found: Mapping[str, Any], *, full: bool) -> Iterator[Sheet]:
+    parts: list[Part] = [Facts(sizes), Bullets(tuple(filter(None, said)))]
     for title, columns, rows in _tables(found):
         names = [str(name) or "all" for name in rows]
         cells = [[*map(_text, row)] for row in rows.values()]
-        yield filled(title, names, columns, cells, full=full)
+        parts.append(filled(title, names, columns, cells, full=full))
+    return Document("Counts", tuple(parts), _NOTES[: 1 + bool(work["masked"])])
 
 
 def _tables(found: Mapping[str, Any]) -> Iterator[Table]:

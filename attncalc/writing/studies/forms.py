@@ -13,9 +13,9 @@ from attncalc.studies.vary import Variation
 from attncalc.writing.document import Document
 
 if TYPE_CHECKING:  # some load matplotlib
+    from attncalc.writing.plotting.drawing import Picture
     from attncalc.writing.plotting.figure import HouseFigure
     from attncalc.writing.plotting.look import Look
-    from attncalc.writing.plotting.picture import Picture
 
 _STUDIES = (
     (Generation, "generation", "tree"),
@@ -86,7 +86,7 @@ def figure_of(found: Any, look: "Look") -> "HouseFigure":
 
 
 def _drawn(found: Any, form: str, look: "Look") -> "Picture":
-    from attncalc.writing.plotting.picture import picture_of
+    from attncalc.writing.plotting.drawing import picture_of
 
     return picture_of(figure_of(found, look), form)
 

@@ -1,17 +1,17 @@
 """Generated tokens: candidates of each step, beams and their tree, the cache; and likely tokens."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from math import isfinite, log
 from typing import IO, Any
 
 import numpy as np
 
 from attncalc.base.text import numbered, on_a_line
+from attncalc.languages.catalogue import catalogue
 from attncalc.studies.draws import GENERATOR
-from attncalc.studies.generate import Candidate, Generation, Step
+from attncalc.studies.generate import Candidate, Generation
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, Table
-from attncalc.writing.studies.common import filled, in_json, in_rows, sheet, shown
+from attncalc.writing.studies.common import filled, in_json, in_rows, shown
 
 OF_TREE = "Each branch of the tree ends with the sum of ln p up to there."
 NOT_READ = "the cache has no row of the last new token: no layer has read it"
@@ -24,10 +24,13 @@ def document(made: Generation, *, full: bool = False, cache: bool = False) -> Do
     parts: list[Part] = [Facts(said_of(made)), Bullets(tuple(_told(made)))]
     parts += [_step(made, number, full=full) for number in range(len(made.steps))]
     if made.settings.beams > 1:
-        parts += [_finished(made, full=full), Bullets((OF_TREE,)), _tree(made)]
+        rows = tuple(tree_lines(made))
+        tree = Table("Tree of the beams", ("tokens", "sum of ln p"), rows, rows)
+        parts += [_finished(made, full=full), Bullets((OF_TREE,)), tree]
     if cache:
         parts += _cached(made, full=full)
-    return Document(made.source.title, tuple(parts), (NOT_READ,) if cache and made.cache else ())
+    notes = (NOT_READ,) if cache and made.cache else ()
+    return Document(made.source.title, tuple(parts), notes, language=made.source.language)
 
 
 def said_of(made: Generation) -> tuple[str, ...]:
@@ -78,7 +81,7 @@ def _step(made: Generation, number: int, *, full: bool) -> Sheet:
     title = f"Step {number + 1}"
     if step.drawn is not None:
         title += f": drawn number {shown(step.drawn, max(decimals, 4))}"
-    return filled(title, names, columns, rows, full=full)
+    return filled(title, names, columns, rows, full=full, is_of_names=True)
 
 
 def ln(each: Candidate) -> float:
@@ -102,12 +105,7 @@ def _finished(made: Generation, *, full: bool) -> Sheet:
         for each in made.beams
     ]
     columns = "tokens", "sum of ln p", "score"
-    return filled("Finished beams", names, columns, rows, full=full)
-
-
-def _tree(made: Generation) -> Table:
-    rows = tuple(tree_lines(made))
-    return Table("Tree of the beams", ("tokens", "sum of ln p"), rows, rows)
+    return filled("Finished beams", names, columns, rows, full=full, is_of_names=True)
 
 
 def tree_lines(made: Generation) -> Iterator[tuple[str, str]]:
@@ -129,7 +127,8 @@ def tree_lines(made: Generation) -> Iterator[tuple[str, str]]:
         while len(below.get(chain[-1], ())) == 1:
             chain += below[chain[-1]]
         names = " ".join(on_a_line(made.names[kept[each].token]) for each in chain)
-        end = "  (chosen)" if kept[chain[-1]].is_chosen and chain[-1] not in below else ""
+        is_end = kept[chain[-1]].is_chosen and chain[-1] not in below
+        end = f"  {catalogue(made.source.language).say('(chosen)')}" if is_end else ""
         total = shown(kept[chain[-1]].total, made.source.decimals)
         yield f"{stem}{'└─' if is_last else '├─'} {names}{end}", total
         inner = stem + ("\u00a0\u00a0\u00a0" if is_last else "│\u00a0\u00a0")
@@ -145,12 +144,9 @@ def _cached(made: Generation, *, full: bool) -> Iterator[Sheet]:
         for head, rows in enumerate(heads, start=1):
             of = f", head {head}" if len(heads) > 1 else ""
             title = f"Cached {what} {name}{of}"
+            cells = [[shown(each, made.source.decimals) for each in row] for row in rows.tolist()]
             columns, named = numbered(rows.shape[1]), tokens[: len(rows)]
-            yield sheet(title, named, columns, partial(_entry, made, rows), full=full)
-
-
-def _entry(made: Generation, rows: Any, i: int, j: int) -> str:
-    return shown(float(rows[i, j]), made.source.decimals)
+            yield filled(title, named, columns, cells, full=full, is_of_names=True)
 
 
 def as_json(made: Generation, *, cache: bool = False) -> str:
@@ -160,7 +156,15 @@ def as_json(made: Generation, *, cache: bool = False) -> str:
         "prompt": list(made.source.prompt),
         "tokens": list(made.tokens),
         "text": made.text,
-        "steps": [_step_in_json(made, number, step) for number, step in enumerate(made.steps)],
+        "steps": [
+            {
+                "step": number,
+                "chosen": next((each.token for each in step.candidates if each.is_chosen), None),
+                **({} if step.drawn is None else {"drawn": step.drawn}),
+                "candidates": [_candidate(made, each) for each in step.candidates],
+            }
+            for number, step in enumerate(made.steps, start=1)
+        ],
         "beams": [
             {"tokens": list(each.tokens), "log_probability": each.total, "score": each.score}
             for each in made.beams
@@ -169,13 +173,6 @@ def as_json(made: Generation, *, cache: bool = False) -> str:
     if cache:
         content["cache"] = {name: each.tolist() for name, each in made.cache.items()}
     return in_json(content)
-
-
-def _step_in_json(made: Generation, number: int, step: Step) -> dict[str, Any]:
-    drawn = {} if step.drawn is None else {"drawn": step.drawn}
-    chosen = next((each.token for each in step.candidates if each.is_chosen), None)
-    listed = [_candidate(made, each) for each in step.candidates]
-    return {"step": number + 1, "chosen": chosen, **drawn, "candidates": listed}
 
 
 def _candidate(made: Generation, each: Candidate) -> dict[str, Any]:
@@ -210,16 +207,10 @@ def write_npz(made: Generation, file: IO[bytes]) -> None:
 
 
 def probable_document(
-    rows: Sequence[Row],
-    title: str,
-    decimals: int,
-    remarks: Sequence[str] = (),
-    *,
-    what: str = "Next tokens",
-    measure: str = "probability",
+    rows: Sequence[Row], title: str, decimals: int, remarks: Sequence[str], *, of: str, measure: str
 ) -> Document:
     """Return a table of tokens or classes, the most probable first."""
-    of, what = what, "class" if what == "Classes" else "token"
+    what = "class" if of == "Classes" else "token"
     named = any(str(number) != word for number, word, _ in rows)
     headings = ("id", what, measure) if named else ("id", measure)
     cells = tuple(
@@ -232,13 +223,13 @@ def probable_document(
     return Document(title, (facts, Table(f"{of}, {order}", headings, cells, told)))
 
 
-def probable_as_json(rows: Sequence[Row], measure: str = "probability") -> str:
+def probable_as_json(rows: Sequence[Row], measure: str) -> str:
     """Return the most probable tokens or classes as JSON."""
     listed = [{"id": i, "text": word, measure: share} for i, word, share in rows]
     return in_json({"next": listed})
 
 
-def probable_as_csv(rows: Sequence[Row], measure: str = "probability") -> str:
+def probable_as_csv(rows: Sequence[Row], measure: str) -> str:
     """Return the most probable tokens or classes as CSV."""
     lines = [(str(i), word, repr(share)) for i, word, share in rows]
     return in_rows([("id", "text", measure), *lines])

@@ -18,8 +18,9 @@ from attncalc.problem.step import Step
 from attncalc.solving.solution import Solution
 from attncalc.studies.layers import Comparison, Effect, Lens, Rollout, Walk, chosen
 from attncalc.writing.document import MOST_HEADS, Document, Facts, Part, Sheet, kept
-from attncalc.writing.html.layers import layers_page
-from attncalc.writing.html.page import MOST_WHOLE, write_html
+from attncalc.writing.html.elements import LINE, Html, element, joined
+from attncalc.writing.html.page import MOST_WHOLE, body_of, whole_page, write_html
+from attncalc.writing.html.style import needed, style
 from attncalc.writing.page_data import fitting, numbers_of
 from attncalc.writing.problem_file import json_pieces
 from attncalc.writing.studies.common import filled, sheet, shown
@@ -74,7 +75,10 @@ def document(found: Found, *, full: bool = False) -> Document:
     """Return what was found as tables."""
     match found:
         case Walk():
-            return _layers(found, full=full)
+            parts: list[Part] = [facts_of(found)]
+            for number, solution in found.run():
+                parts += sheets_of(number, solution, only=found.only, full=full)
+            return Document(found.title, tuple(parts))
         case Lens():
             return _lens(found, full=full)
         case Rollout():
@@ -87,13 +91,6 @@ def page(found: Found, *, full: bool = False) -> str:
     if not isinstance(found, Walk):
         return write_html(document(found, full=full))
     return layers_page(found, facts_of(found), partial(sheets_of, only=found.only, full=full))
-
-
-def _layers(walk: Walk, *, full: bool) -> Document:
-    parts: list[Part] = [facts_of(walk)]
-    for number, solution in walk.run():
-        parts += sheets_of(number, solution, only=walk.only, full=full)
-    return Document(walk.title, tuple(parts))
 
 
 def sheets_of(
@@ -194,7 +191,12 @@ def _comparison(found: Comparison, *, full: bool) -> Document:
         decimals = each.clean.problem.decimals
         for step in chosen(each.clean.problem, found.walk.only):
             pair = each.clean[step.name], each.changed[step.name]
-            rows.append((str(each.number), step.name, *_difference(pair, decimals)))
+            before, after = pair
+            with np.errstate(invalid="ignore"):  # masked scores are -∞ in both
+                far = np.nan_to_num(np.abs(after.astype(float) - before), nan=0.0)
+            differs = round_floats(before, decimals) != round_floats(after, decimals)
+            count = f"{int(differs.sum()):,} of {differs.size:,}"
+            rows.append((str(each.number), step.name, count, f"{far.max(initial=0.0):.3g}"))
             texts = partial(_both, pair, decimals)
             tables += _sheets(each.number, each.clean, step, pair[0].shape, texts, full=full)
     columns = "entries that differ", "largest difference"
@@ -203,13 +205,6 @@ def _comparison(found: Comparison, *, full: bool) -> Document:
     summary = filled("What changes", names, columns, [row[2:] for row in rows], full=True)
     parts = (facts_of(found.walk, *said), *effect, summary, *tables)
     return Document(f"Without and with changes: {found.walk.title}", parts)
-
-
-def _difference(pair: tuple[Matrix, Matrix], decimals: int) -> tuple[str, str]:
-    with np.errstate(invalid="ignore"):  # masked scores are -∞ in both
-        far = np.nan_to_num(np.abs(pair[1].astype(float) - pair[0]), nan=0.0)
-    differs = round_floats(pair[0], decimals) != round_floats(pair[1], decimals)
-    return f"{int(differs.sum()):,} of {differs.size:,}", f"{far.max(initial=0.0):.3g}"
 
 
 def _both(pair: tuple[Matrix, Matrix], decimals: int, place: tuple[Any, ...]) -> list[str]:
@@ -227,3 +222,73 @@ def _effect(effect: Effect, where: str) -> Sheet:
         rows.append([shown(each, DECIMALS) for each in (a, b, b - a, p, q)])
     names = [f"{i}: {effect.names[i]}" if effect.names[i] != str(i) else str(i) for i in ids]
     return filled(f"Logits {where}", names, columns, rows, full=True)
+
+
+SIDE, GAP, MARGIN = 72, 6, 44
+"""The side of a head, the space between two, and the room for names."""
+MOST_TOKENS, MOST_CELLS = 64, 40_000
+"""Tokens, and cells with texts to point at: of more, the page has tables only."""
+COLOUR = "#1f77b4"
+
+
+def layers_page(
+    walk: Walk, facts: Facts, sheets_of: Callable[[int, Solution], Iterator[Sheet]]
+) -> str:
+    """Return the page; each layer is run once, and written before the next.
+
+    facts: what holds for all layers.
+    sheets_of: returns the tables of a layer, by its number.
+    """
+    folded, cells, heads, number = [], list[Html](), 0, 0
+    for row, (number, solution) in enumerate(walk.run()):
+        body = body_of(Document("", tuple(sheets_of(number, solution))))
+        folded.append(element("details", element("summary", f"layer {number}"), body))
+        if solution.weights is not None and solution.problem.n <= MOST_TOKENS:
+            heads = max(heads, len(solution.heads))
+            cells += _cells(row, number, solution)
+    opening = body_of(Document(walk.title, (facts,)))
+    grid = _grid(cells, number + 1 - len(folded), len(folded), heads)
+    main = element("main", LINE, opening, grid, *folded, LINE)
+    look = needed(style("attncalc.writing.html", "page.css"), f"{main} compact")
+    return whole_page(walk.title, main, look, (), class_="compact")
+
+
+def _cells(row: int, number: int, solution: Solution) -> Iterator[Html]:
+    """Yield a square for each weight of a layer that is not 0, with a text to point at."""
+    for column, head in enumerate(solution.heads):
+        queries, keys = (getattr(head.attention, name) for name in ("queries", "keys"))
+        side = SIDE / max(head.weights.shape)
+        for (i, j), weight in np.ndenumerate(head.weights):
+            if weight >= 0.005:
+                x, y = (MARGIN + k * (SIDE + GAP) + at * side
+                        for k, at in ((column, j), (row, i)))  # fmt: skip
+                text = f"layer {number}, head {column + 1}: {queries[i]} to {keys[j]}, {weight:.2f}"
+                yield element("rect", element("title", text), x=f"{x:.1f}", y=f"{y:.1f}",
+                              width=f"{side:.1f}", height=f"{side:.1f}", fill=COLOUR,
+                              fill_opacity=f"{weight:.2f}")  # fmt: skip
+
+
+def _grid(cells: list[Html], first: int, rows: int, heads: int) -> Html:
+    """Return the picture of all heads; nothing if there are none, or too many weights."""
+    if not cells or len(cells) > MOST_CELLS:
+        return joined(())
+    step = SIDE + GAP
+    frames = [
+        element("rect", x=MARGIN + j * step, y=MARGIN + i * step, width=SIDE, height=SIDE,
+                fill="none", stroke="currentColor", stroke_opacity="0.3")
+        for i in range(rows) for j in range(heads)
+    ]  # fmt: skip
+    look = {"fill": "currentColor", "font_size": "12"}
+    names = [
+        *(element("text", f"head {j + 1}", x=MARGIN + j * step, y=MARGIN - 8, **look)
+          for j in range(heads)),
+        *(element("text", str(first + i), x=MARGIN - 26, y=MARGIN + i * step + SIDE / 2, **look)
+          for i in range(rows)),
+        element("text", "layer", x=2, y=MARGIN - 8, **look),
+    ]  # fmt: skip
+    width, height = MARGIN + heads * step, MARGIN + rows * step
+    label = "The weights of all heads: darker is larger, on one scale"
+    title = element("title", label)
+    box = f"0 0 {width} {height}"
+    return element("svg", title, *frames, *cells, *names, role="img", viewBox=box, width=width,
+                   height=height)  # fmt: skip

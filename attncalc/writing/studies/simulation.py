@@ -24,9 +24,13 @@ def document(simulations: Sequence[Simulation], *, full: bool = False) -> Docume
     for place, simulation in enumerate(simulations, start=1):
         parts += _of_problem(simulation, place if len(simulations) > 1 else 0, full=full)
     if len(simulations) > 1:
-        parts.append(_ratios(simulations, full=full))
+        ratios = variance_ratios(simulations)
+        columns = [f"1 over {number}" for number in range(2, len(simulations) + 1)]
+        rows = [["-" if x is None else significant(x, 4) for x in row] for row in ratios.values()]
+        parts.append(filled("Ratios of the variances", ratios, columns, rows, full=full))
     title = " beside ".join(dict.fromkeys(heading(each.problem) for each in simulations))
-    return Document(title, tuple(parts), tuple(_notes(simulations)))
+    language = simulations[0].problem.language
+    return Document(title, tuple(parts), tuple(_notes(simulations)), language=language)
 
 
 def said_of(simulations: Sequence[Simulation]) -> tuple[str, ...]:
@@ -101,13 +105,6 @@ def _directions(simulation: Simulation) -> Iterator[str]:
                 f"Output {output} spreads most along ({along}): std {shown(each.std, decimals)}, "
                 f"{shown(100 * each.share, 1)} % of its variance"
             )
-
-
-def _ratios(simulations: Sequence[Simulation], *, full: bool) -> Sheet:
-    ratios = variance_ratios(simulations)
-    columns = [f"1 over {number}" for number in range(2, len(simulations) + 1)]
-    rows = [["-" if x is None else significant(x, 4) for x in row] for row in ratios.values()]
-    return filled("Ratios of the variances", ratios, columns, rows, full=full)
 
 
 def significant(value: float, digits: int = 2) -> str:

@@ -43,7 +43,8 @@ def document(
     worked = tuple(_worked(training, full=full)) if work else ()
     flat = (part for each in worked for part in (Bullets((each.title,)), *each.parts))
     parts: tuple[Part, ...] = (facts, *table, *([Appendix(worked)] if apart and worked else flat))
-    return Document(heading(training.examples[0]), parts, tuple(_notes(training)))
+    problem, notes = training.examples[0], tuple(_notes(training))
+    return Document(heading(problem), parts, notes, language=problem.language)
 
 
 def _rule(training: Training) -> Iterator[str]:
@@ -107,7 +108,9 @@ def _lines(said: str, updates: Sequence[Update], decimals: int, *, full: bool) -
 
 def _lines_of(update: Update, decimals: int) -> Iterator[str]:
     def write(value: Any, _: Fraction | None = None) -> Expression:
-        return _number(value, decimals)
+        if 0 < abs(value) < 10.0 ** (2 - decimals):  # by its first digits, for it is not 0
+            return significant(Decimal(float(value)), decimals - 1)
+        return Number(shown(float(value), decimals))
 
     def operand(name: str, matrix: Any) -> Operand:
         def entry(place: tuple[int, ...]) -> Indexed:
@@ -120,13 +123,6 @@ def _lines_of(update: Update, decimals: int) -> Iterator[str]:
         forms = update.operation.explain(place, *operands).forms
         texts = dict.fromkeys(map(in_text, (*forms, write(update.value[place]))))
         yield f"{entry_name(update.name, place)} = {' = '.join(texts)}"
-
-
-def _number(value: Any, decimals: int) -> Number:
-    """Return a number as the work shows it: a small one by its first digits, for it is not 0."""
-    if 0 < abs(value) < 10.0 ** (2 - decimals):
-        return significant(Decimal(float(value)), decimals - 1)
-    return Number(shown(float(value), decimals))
 
 
 def as_json(training: Training) -> str:

@@ -35,7 +35,8 @@ def document(variation: Variation, *, full: bool = False) -> Document:
     facts = Facts(said_of(variation))
     found = (*_changeover_bullets(variation, full=full), *_moved_bullets(variation))
     parts: tuple[Part, ...] = (facts, *_sheets(variation, full=full), *found)
-    return Document(heading(variation.problem), parts, tuple(_notes(variation)))
+    problem, notes = variation.problem, tuple(_notes(variation))
+    return Document(heading(problem), parts, notes, language=problem.language)
 
 
 def curve_page(variation: Variation, shown: Document) -> str:
@@ -165,15 +166,12 @@ def as_json(variation: Variation) -> str:
         "watched": [each.name for each in variation.watched],
     }
     found = [_changeover(variation.problem, each) for each in variation.changeovers]
-    return in_json({**about, "rows": rows, "changeovers": found, **_moved(variation)})
-
-
-def _moved(variation: Variation) -> dict[str, Any]:
     effects = [
         {"step": each.step, "how": each.how, "outputs": [place + 1 for place in each.outputs]}
         for each in variation.moved
     ]
-    return {"moved": effects} if effects else {}
+    moved = {"moved": effects} if effects else {}
+    return in_json({**about, "rows": rows, "changeovers": found, **moved})
 
 
 def _changeover(problem: Problem, found: Changeover) -> dict[str, Any]:
