@@ -80,8 +80,8 @@ def map_told(
     return (*(each._replace(line=0) for each in told),) or None
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts of an object, and its lists of records as tables."""
+def _texts(value: Any, place: str = "") -> Iterator[str]:
+    """Yield the texts of an object, each behind its names, and its lists of records as tables."""
     listed = [value] if isinstance(value, list) else []
     if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
         listed = [[{"output": key, **each} for key, each in value.items()]]
@@ -91,12 +91,11 @@ def _texts(value: Any) -> Iterator[str]:
     yield from ("\n".join(["", *(f"| {' | '.join(row)} |" for row in rows), ""])
                 for rows in tables if rows)  # fmt: skip
     if not (listed and tables[0]) and isinstance(value, dict | list):
-        named = [*value.items()] if isinstance(value, dict) else [("", each) for each in value]
+        named = value.items() if isinstance(value, dict) else (("", each) for each in value)
         for name, each in named:
-            is_said = isinstance(each, str) and name and "\n" not in each
-            yield from [f"{name} → {each}"] if is_said else _texts(each)
+            yield from _texts(each, f"{place} {name}".replace("_", " ").strip())
     elif isinstance(value, str):
-        yield value
+        yield f"{place} → {value}" if place and "\n" not in value else value
 
 
 def _columns(value: dict[str, Any]) -> Iterator[list[Any]]:
@@ -106,7 +105,7 @@ def _columns(value: dict[str, Any]) -> Iterator[list[Any]]:
         own = {str(k): one for k, one in enumerate(each, 1)} if isinstance(each, list) else each
         if isinstance(own, dict) and all(isinstance(one, int | str) for one in own.values()):
             by_keys.setdefault((*own,), {})[name] = own
-    for keys, own in by_keys.items():
+    for keys, own in (each for each in by_keys.items() if len(each[1]) > 1):
         yield [{"output": key, **{name: each[key] for name, each in own.items()}} for key in keys]
 
 

@@ -437,22 +437,24 @@ class _Fitting:
 
         The second inputs may follow those that all outputs attend to most.
         """
-        count, best = len(self.weights), self._best()
-        seconds = _Fitting(self.mentions, self.weights, rank=1)._best() if any(best) else []
-        for at, order in enumerate(best):
+        count, bests = len(self.weights), [self._best(are_sorted=each) for each in (True, False)]
+        seconds = _Fitting(self.mentions, self.weights, rank=1)._best() if any(bests[0]) else []
+        for at, order in chain(*map(enumerate, bests)):
             if _size(order)[0] >= min(count, max(FEWEST, ENOUGH * count)):
                 yield order, at
                 behind = [] if "s" in dict(order) else seconds[at + len(order) :][:1]
                 yield from (([*order, *each], at) for each in behind if each)
 
-    def _best(self) -> list[_Order]:
-        """Return the longest run from each name on."""
+    def _best(self, *, are_sorted: bool = True) -> list[_Order]:
+        """Return the longest run from each name on, of outputs in their order or in any."""
         best: list[_Order] = [[] for _ in self.mentions]
         for at in reversed(range(len(best))):
             for own in self._statements(at):
                 stop = at + len(own)
                 rest = best[stop] if stop < len(best) and self.mentions[stop].is_near else []
-                if rest and _outputs_of(rest).isdisjoint(_outputs_of(own)):
+                there, others = _outputs_of(own), _outputs_of(rest)
+                follows = max(there) < min(others, default=0) if are_sorted else True
+                if rest and follows and there.isdisjoint(others):
                     best[at] = max(best[at], [*own, *rest], key=_size)
                 elif _is_end(self.mentions, stop) and not self._goes_on(stop):
                     best[at] = max(best[at], own, key=_size)

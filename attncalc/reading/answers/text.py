@@ -270,10 +270,9 @@ def _replace_map(
 
 
 def _with_ascii_digits(text: str) -> str:
-    """Return a text with digits, separators and signs of any script, or in words, as ASCII.
+    """Return a text with digits, separators and signs of any script as ASCII, and words for signs.
 
     ▒ is an illegible number.
-
 
     >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
     ('−0.25 -3', 'x² 1½')

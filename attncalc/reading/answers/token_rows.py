@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from attncalc.reading.naming.name import Tokens
+from attncalc.reading.naming.name import Tokens, name_in
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.rows import split_row
 
 LONGEST = 1000
 _GIVEN = re.compile(
-    r"\s*(?P<row>(?:[^\W\d][^\s\d:]{0,30} ?){1,6})\s*(?:->|→|=>|:|(?<=\s)(?=\d))"
+    r"\s*(?P<row>(?:[^\W\d][^\s\d:]{0,30} ?){1,6})\s*(?P<sign>->|→|=>|:|(?<=\s)(?=\d))"
     r"\s*(?P<rest>.{3,600})"
 )
 _ROW = re.compile(
@@ -136,7 +136,9 @@ def _shares(line: str, labels: Tokens) -> str:
     for form in (_WORD_FIRST, _WORD_LAST) if len(pieces) == len(labels.keys) > 1 else ():
         found = [form.fullmatch(each) for each in pieces]
         told = {each["word"]: each["share"] for each in found if each and each["share"].strip(" %")}
-        is_row = row in labels if form is _WORD_FIRST else [*told] == [*labels.keys]
+        is_row = row in labels
+        if form is _WORD_LAST and [*told] == [*labels.keys]:
+            is_row = bool(match and match["sign"]) or name_in(row, labels) is not None
         if is_row and {*told} == {*labels.keys}:
             return f"{row}: {', '.join(told[key].rstrip() for key in labels.keys)}"
     return ""
