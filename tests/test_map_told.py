@@ -110,7 +110,8 @@ def test_the_maps_of_the_corpus_are_read_and_no_other_line_is_taken_for_one() ->
         assert told == stated.get(name, ""), name
         unclear |= {name for each in answer.unread if each.of_map}
     assert unclear == {
-        "course-aw-hugo-transcript.md", "course-d-29-per-output.txt", "course-g-re-re-homework.txt"
+        "course-al-forum-p7.txt", "course-aw-hugo-transcript.md", "course-d-29-per-output.txt",
+        "course-g-re-re-homework.txt",
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import connections_in
 from attncalc.reading.answers.map_lines import told_in
+from attncalc.reading.answers.map_words import lexemes_in
 from attncalc.reading.answers.raw import Raw, assembled, is_given, unread
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.cells import Faults, in_words
@@ -80,8 +81,8 @@ def map_told(
     return (*(each._replace(line=0) for each in told),) or None
 
 
-def _texts(value: Any, place: str = "") -> Iterator[str]:
-    """Yield the texts of an object, each behind its names, and its lists of records as tables."""
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts of an object, and its lists of records as tables."""
     listed = [value] if isinstance(value, list) else []
     if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
         listed = [[{"output": key, **each} for key, each in value.items()]]
@@ -91,19 +92,19 @@ def _texts(value: Any, place: str = "") -> Iterator[str]:
     yield from ("\n".join(["", *(f"| {' | '.join(row)} |" for row in rows), ""])
                 for rows in tables if rows)  # fmt: skip
     if not (listed and tables[0]) and isinstance(value, dict | list):
-        named = value.items() if isinstance(value, dict) else (("", each) for each in value)
-        for name, each in named:
-            yield from _texts(each, f"{place} {name}".replace("_", " ").strip())
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
     elif isinstance(value, str):
-        yield f"{place} → {value}" if place and "\n" not in value else value
+        yield value
 
 
 def _columns(value: dict[str, Any]) -> Iterator[list[Any]]:
-    """Yield records from the lists, or objects, with the same keys and no decimals: by output."""
+    """Yield records from the lists, or objects, of the most and the second inputs, by output."""
     by_keys: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     for name, each in value.items():
         own = {str(k): one for k, one in enumerate(each, 1)} if isinstance(each, list) else each
-        if isinstance(own, dict) and all(isinstance(one, int | str) for one in own.values()):
+        ranks = {"most", "second"} & {word.kind for word in lexemes_in(name.replace("_", " "), {})}
+        if ranks and isinstance(own, dict):
             by_keys.setdefault((*own,), {})[name] = own
     for keys, own in (each for each in by_keys.items() if len(each[1]) > 1):
         yield [{"output": key, **{name: each[key] for name, each in own.items()}} for key in keys]

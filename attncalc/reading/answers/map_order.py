@@ -315,7 +315,7 @@ def _mentions(
                 continue
             before = before if end else f"\n{before}"
             is_near = line - last <= farthest and not _FORMULA.search(_COUNT.sub("", before))
-            is_next = is_near and line - last <= 1
+            is_next = is_near and (line - last <= 1 or farthest > FARTHEST)
             goes_on = is_next and not _SENTENCE.search(text, end, match.start())
             yield _Mention(line, *places, before, head, is_near, goes_on)
             end, last = match.end(), line
