@@ -362,7 +362,7 @@ class _Counting:
         if family.sides:
             self._attention("cross.", kind.heads, biases, 0, n)
         self._of_one_size(family, kind, layer)
-        self._own(family, (heads, kind.heads[2]))
+        self._own(family, kind.heads)
 
     def _mix(self, sizes: Sizes) -> None:
         """Add what mixes tokens without an attention: of a recurrence, as it goes over tokens."""
@@ -379,16 +379,16 @@ class _Counting:
             self._step("state", (sizes.passes, self.n, *sizes.state), (self.n, *sizes.state[1:]))
             self._add("cached", "state", *sizes.state)
 
-    def _own(self, family: Family, heads: tuple[int, int]) -> None:
+    def _own(self, family: Family, heads: tuple[int, int, int]) -> None:
         """Add what equations and layer scales of a family read."""
-        count, width = heads
+        count, keys, width = heads
         buckets = self._size("relative_attention_num_buckets", default=32)
         sizes = {
             **dict.fromkeys(_OF_ONE_HEAD, width),
-            **dict.fromkeys(("lambda_1", "lambda_2"), self.d),
+            **dict.fromkeys(("lambda_1", "lambda_2", "scale_1", "scale_2"), self.d),
             **dict.fromkeys(("xielu_alpha_p", "xielu_alpha_n"), 1),
             **{"sinks": count, "gain_C": count * width, "rel_bias": count * buckets},
-            "gamma_gate": count,
+            **{"gamma_gate": count, "strength": keys},
             "plane": count * self._plane("use_relative_position_bias"),
         }
         own = dict.fromkeys(family.own.values())
@@ -403,6 +403,9 @@ class _Counting:
             bias = "W_Qgate" in own and self.config.is_so("attention_bias", False)
             outs = count * (1 if is_of_head else width)
             self._project("gate", self.d, outs, bias=bias, step="C_gated")
+        if "W_mask" in own:
+            bias = self.config.is_so("attention_bias", False)
+            self._project("mask", keys * width, keys, bias=bias, step="step")
         if "W_gru" in own:
             self._project("gru", width, 8, self.n * count, bias=True)
         if "W_rel" in own:

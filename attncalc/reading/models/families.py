@@ -142,6 +142,7 @@ def _biased(where: str, **keys: str) -> Said:
 
 
 _BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
+_BIASED_ATTENTION = _biased("", attention_bias="QKVO")
 _OF_WORDS = Head({"W_out": "lm_head.weight embed_out.weight"}, is_tied=True)
 _OF_BIASED_WORDS = Head(_at(out="lm_head"), is_tied=True)
 _HEADS = {
@@ -181,7 +182,7 @@ _LLAMA = _like(
     is_gated=True,
     remarks=remarks_on_share,
 )
-_like_llama = partial(_like, _LLAMA)
+_like_llama = partial(_like, _LLAMA, biases=_BIASED_ATTENTION)  # most ignore mlp_bias
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
@@ -831,6 +832,7 @@ def _groups(key: str) -> Said:
 _GRANITE = _like_llama(
     "Granite",
     "granite granite4_vision_text",
+    biases=_BIASED,
     scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
     outputs={
@@ -851,7 +853,7 @@ _ROUTED_BY_GROUPS = {
 _DEEPSEEK_V3 = _like_llama(
     "DeepSeek-V3",
     "deepseek_v3 sarvam_mla",
-    biases=_biased("", attention_bias="O", mlp_bias="123"),
+    biases=_biased("", attention_bias="O"),
     **_ROUTED_BY_GROUPS,
     rope_dims=a_count("qk_rope_head_dim"),
     rope_pairing=if_so("rope_interleave", "interleaved", "halves", default=True),
@@ -941,7 +943,7 @@ _GRANITE_MOE = _like(
     _GRANITE,
     "Granite MoE",
     "granitemoe granitemoeshared",
-    biases=_biased("", attention_bias="QKVO"),
+    biases=_BIASED_ATTENTION,
     **_ROUTED,
     own={
         "block_sparse_moe.input_linear.weight": "W_13",
@@ -1068,7 +1070,7 @@ _LFM3 = _like(
     "LFM3",
     "lfm3",
     **_mixed(_ATTENDS, mixers.CONVOLUTION, equations.gated_by_head),
-    biases=where(_ATTENDS, _biased("", attention_bias="QKVO"), _biased("", conv_bias="O")),
+    biases=where(_ATTENDS, _BIASED_ATTENTION, _biased("", conv_bias="O")),
     norm=if_so("use_sandwich_norm", "around", "pre", default=True),
     window=where(_ATTENDS, a_window),
     rearranged=_lfm3,
@@ -1136,18 +1138,20 @@ _OF_SPACES = {**_OF_MIXERS, "D": "skip", "mamba.norm.weight": "gain_space"}
 """The names of a state space of Mamba-2."""
 
 
-def _of_spaces(attends: Said, biases: Any, **asks: tuple[Any, ...]) -> dict[str, Any]:
-    """Return the fields of a family some of whose layers are state spaces of Mamba-2."""
+def _of_spaces(attends: Said, biases: Any, others: Said, **asks: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the fields of a family some of whose layers are state spaces of Mamba-2.
+
+    biases, others: the projections with a bias of layers with an attention, and of the others.
+    """
     mixed = _mixed(attends, mixers.SPACE, None, **asks)
-    of_space = _biased("", mamba_proj_bias="O", use_bias="O", mlp_bias="123")
     own = {name: where(_is_mixing, mixed[name]) for name in ("equations", "mixing")}
-    return {**mixed, **own, "biases": where(attends, biases, of_space)}
+    return {**mixed, **own, "biases": where(attends, biases, others)}
 
 
 _BAMBA = _like_llama(
     "Bamba",
     "bamba",
-    **_of_spaces(_BAMBA_ATTENDS, _BIASED),
+    **_of_spaces(_BAMBA_ATTENDS, _BIASED, _biased("", mamba_proj_bias="O", mlp_bias="123")),
     rope_dims=a_share(0.5),
     own=_OF_SPACES,
 )
@@ -1295,6 +1299,7 @@ def _multiplied(config: Config, layer: int, fields: dict[str, Any]) -> dict[str,
 _FALCON_H1 = _like_llama(
     "Falcon-H1",
     "falcon_h1",
+    biases=_BIASED,
     equations=mixers.beside_attention,
     mixing=mixers.SPACE.sizes,
     factor=_factor("embedding_multiplier", 1.0),
@@ -1312,7 +1317,10 @@ _NEMOTRON_H = _like_llama(
     "Nemotron-H",
     "nemotron_h",
     **_of_spaces(
-        _ATTENDS, "", moe_latent_size=(None,), mamba_hidden_act=("silu",), sliding_window=(None,)
+        _ATTENDS,
+        "",
+        _biased("", use_bias="O", mlp_bias="12"),
+        **{"moe_latent_size": (None,), "mamba_hidden_act": ("silu",), "sliding_window": (None,)},
     ),
     **_ROUTED_BY_GROUPS,
     is_gated=False,
@@ -1599,7 +1607,8 @@ FAMILIES = (
     ),
     _LLAMA,
     _like_llama("Mistral", "mistral", biases="", window=a_window_of_all),
-    _like_llama("Ministral and CWM", "ministral cwm", biases="", window=a_window),
+    _like_llama("Ministral", "ministral", biases="", window=a_window),
+    _like_llama("CWM", "cwm", biases=_biased("", mlp_bias="123"), window=a_window),
     _like_llama(
         "Ministral 3",
         "ministral3",
@@ -1655,6 +1664,7 @@ FAMILIES = (
     _like_llama(
         "SmolLM3",
         "smollm3",
+        biases=_BIASED,
         window=a_window,
         positions=where(_has_rope, "rope", "none"),
     ),
@@ -1696,6 +1706,7 @@ FAMILIES = (
     _like_llama(
         "Doge",
         "doge",
+        biases=_BIASED,
         qk_norm="rms",
         longest=a_count("keep_window_size", default=2048),
         window=a_window_of_all,
@@ -2162,6 +2173,7 @@ FAMILIES = (
     _like_llama(
         "EuroBERT",
         "eurobert",
+        biases=_BIASED,
         block="encoder",
         causal=None,
         outputs={
@@ -2268,6 +2280,7 @@ FAMILIES = (
     _like_llama(
         "EXAONE",
         "exaone",
+        biases=_BIASED,
         eps=if_given(
             "layer_norm_epsilon", a_number("layer_norm_epsilon"), a_number("rms_norm_eps")
         ),
@@ -2277,6 +2290,7 @@ FAMILIES = (
     _like_llama(
         "Nemotron",
         "nemotron",
+        biases=_BIASED,
         normalization="layer",
         eps=a_number("norm_eps"),
         rope_dims=a_share(0.5),
@@ -2390,6 +2404,7 @@ FAMILIES = (
         _DEEPSEEK_V3,
         "DeepSeek-V2",
         "deepseek_v2",
+        biases=_biased("", attention_bias="O", mlp_bias="123"),
         rope_pairing="interleaved",
         router_norm=False,
         router=None,
@@ -2495,6 +2510,7 @@ FAMILIES = (
     _like_llama(
         "Aria",
         "aria_text",
+        biases=_BIASED,
         asks={"hidden_act": ("silu",)},  # that of shared experts alone
         top_k=a_count("moe_topk"),
         own={
@@ -2534,6 +2550,7 @@ FAMILIES = (
     _like_llama(
         "HunYuan 3",
         "hy_v3",
+        biases=_BIASED,
         **_ROUTED,
         router="sigmoid",
         router_scale=a_number("router_scaling_factor"),
@@ -2552,6 +2569,8 @@ FAMILIES = (
         "ERNIE 4.5 MoE",
         "ernie4_5_moe",
         biases=_biased("", use_bias="QKVO123"),
+        outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "use_bias"})},
+        usual={"use_bias": False},
         top_k=a_count("moe_k"),
         rope_pairing="interleaved",
     ),
@@ -2638,7 +2657,7 @@ FAMILIES = (
         _GRANITE_MOE,
         "Granite hybrid",
         "granitemoehybrid",
-        **_of_spaces(_ATTENDS, _biased("", attention_bias="QKVO")),
+        **_of_spaces(_ATTENDS, _BIASED_ATTENTION, _biased("", mamba_proj_bias="O")),
         positions=where(
             lambda config, layer: config.get("position_embedding_type", None) == "rope",
             "rope",
