@@ -1333,9 +1333,8 @@ _NEMOTRON_H = _like_llama(
     own={
         **_OF_SPACES,
         **_OF_NORMS,
-        "shared_experts.up_proj.weight": "W_s1",
         "experts.up_proj": "W_1",
-        **_linear({"1": "up_proj"}),
+        **_linear({"s1": "shared_experts.up_proj", "1": "up_proj"}),
     },
 )
 _OF_AUDIO = Head(
