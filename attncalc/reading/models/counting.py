@@ -16,6 +16,7 @@ from attncalc.reading.models.family import (
     Family,
     Head,
     check_config,
+    own_first,
 )
 from attncalc.reading.models.folder import Config
 from attncalc.reading.models.mixers import Sizes
@@ -158,10 +159,11 @@ class _Counting:
         self._step(step or name, (*rows_of_each, ins, outs), (*rows_of_each, outs))
 
     def _size(self, *keys: str, default: int = 0) -> int:
-        found = (self.config.count_or_none(key) for key in keys)
+        ordered, own = own_first(self.config, keys)
+        found = (self.config.count_or_none(key) for key in ordered)
         size = next(filter(None, found), default)
         if not size:
-            names = " or ".join(map(quoted, keys))
+            names = " or ".join(map(quoted, ordered[: own or None]))
             raise InputError(f"{self.config.place}: it has no {names}, which its model needs")
         if size > MOST:
             raise InputError(f"{self.config.place}: a size of {size:.0e}: at most {MOST:,}")
