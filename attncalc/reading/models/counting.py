@@ -112,7 +112,8 @@ class _Counting:
         if head is not None:
             self._outputs(head, bool(last.tokens))
         is_of_both = self.architecture.endswith("ForPreTraining")
-        if is_of_both or self.architecture == "BigBirdForMaskedLM":
+        is_bird = self.architecture.startswith("BigBirdFor")
+        if is_of_both or (is_bird and self.architecture.endswith(("LM", "Classification"))):
             self._project("pool", self.d, self.d, 1, bias=True)
         if is_of_both:
             self._project("next", self.d, 2, 1, bias=True)

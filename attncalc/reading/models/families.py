@@ -599,10 +599,7 @@ _DINO = _like(
     layers=("encoder.layer.{}.",),
     activation=if_so("use_swiglu_ffn", "silu", _HIDDEN_ACT),
     begins=_OF_PATCHES,
-    own={
-        "layer_scale1.lambda1": "lambda_1",
-        "layer_scale2.lambda1": "lambda_2",
-    },
+    own={"layer_scale1.lambda1": "lambda_1", "layer_scale2.lambda1": "lambda_2"},
     ends=_at(_NORM, out="layernorm"),
     usual={"use_mask_token": True},
 )
@@ -1052,9 +1049,7 @@ _LFM2 = _like_llama(
     activation="silu",
     qk_norm="rms",
     **_mixed(_LFM2_ATTENDS, mixers.CONVOLUTION),
-    own={
-        **_OF_MIXERS,
-    },
+    own=_OF_MIXERS,
 )
 _ATTENDS = _attends(_never)
 
@@ -1089,9 +1084,6 @@ _LFM2_MOE = _like(
     router_norm=_BY_CONFIG,
     router_scale=a_number("routed_scaling_factor", 1.0),
     equations=mixers.with_routed(_LFM2_ATTENDS),
-    own={
-        **_LFM2.own,
-    },
 )
 _QWEN_ATTENDS = _attends(_is_nth("full_attention_interval", 4))
 
@@ -1180,10 +1172,8 @@ _JAMBA = _like_llama(
     biases=where(_JAMBA_ATTENDS, "", _biased("", mamba_proj_bias="O")),
     positions=None,
     routes=_is_routed_in_jamba,
-    own={
-        **_OF_SELECTIVE,
-    },
-)  # fmt: skip
+    own=_OF_SELECTIVE,
+)
 
 
 _OF_NORMS = {"mixer.norm.weight": "gain_space", "norm.weight": "gamma_1"}
@@ -1305,10 +1295,7 @@ _FALCON_H1 = _like_llama(
     factor=_factor("embedding_multiplier", 1.0),
     rearranged=_multiplied,
     remarks=("weights contain the multipliers of the config",),
-    own={
-        **_linear({"mO": "mamba.out_proj"}),
-        **_OF_SPACES,
-    },
+    own={**_linear({"mO": "mamba.out_proj"}), **_OF_SPACES},
     outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("lm_head_multiplier", 1.0))},
     usual={"mamba_rms_norm": False, "mamba_norm_before_gate": True, "projectors_bias": False},
     asks={"hidden_act": ("silu",)},
@@ -1351,9 +1338,7 @@ _WAV2VEC = _like(
     layers=("encoder.layers.{}.",),
     eps=a_number("layer_norm_eps", 1e-5),
     begins=_at(_NORM, E="encoder.layer_norm"),
-    own={
-        **_normed({"1": "layer_norm"}),
-    },
+    own=_normed({"1": "layer_norm"}),
     convolutions=(("encoder.pos_conv_embed.conv", 1),),
     widens="feature_projection.",
     outputs={
@@ -1393,9 +1378,7 @@ _DEBERTA_V3 = _like(
     equations=equations.disentangled,
     optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
     usual={"type_vocab_size": 0},
-    own={
-        **_linear({"posK": "pos_key_proj", "posQ": "pos_query_proj"}),
-    },
+    own=_linear({"posK": "pos_key_proj", "posQ": "pos_query_proj"}),
     shared={
         "E_rel": "encoder.rel_embeddings.weight",
         **_at(("gain", "bias"), rel="encoder.LayerNorm"),
@@ -1498,10 +1481,7 @@ _GEMMA_4 = _like(
 )
 _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
 _ARCEE = _like_llama(
-    "Arcee",
-    "arcee",
-    biases=_biased("", attention_bias="QKVO", mlp_bias="12"),
-    is_gated=False,
+    "Arcee", "arcee", biases=_biased("", attention_bias="QKVO", mlp_bias="12"), is_gated=False
 )
 _OPT = _like(
     _DECODER,
@@ -1678,9 +1658,7 @@ FAMILIES = (
         activation="relu",
         qk_norm="rms",
         equations=equations.by_xielu,
-        own={
-            **{f"act_fn.{each}": f"xielu_{each}" for each in ("alpha_p", "alpha_n", "beta", "eps")},
-        },
+        own={f"act_fn.{each}": f"xielu_{each}" for each in ("alpha_p", "alpha_n", "beta", "eps")},
         is_gated=False,
         asks={"hidden_act": ("xielu",)},
     ),
@@ -1725,12 +1703,7 @@ FAMILIES = (
         own={"attn_sub_norm.weight": "gain_C", "ffn_sub_norm.weight": "gain_G"},
     ),
     _ARCEE,
-    _like(
-        _ARCEE,
-        "Jais 2",
-        "jais2",
-        **_BY_LAYER,
-    ),
+    _like(_ARCEE, "Jais 2", "jais2", **_BY_LAYER),
     _like_llama(
         "Helium",
         "helium",
@@ -1779,10 +1752,7 @@ FAMILIES = (
     _GLM_4,
     _like(_GLM_4, "GLM-4V", "glm4v_text", biases="QKV"),
     _like_llama(
-        "ERNIE 4.5",
-        "ernie4_5",
-        biases=_biased("", use_bias="QKVO123"),
-        rope_pairing="interleaved",
+        "ERNIE 4.5", "ernie4_5", biases=_biased("", use_bias="QKVO123"), rope_pairing="interleaved"
     ),
     _like_llama("PaddleOCR-VL", "paddleocr_vl_text", biases=_biased("", use_bias="QKVO123")),
     _OPT,
@@ -1820,12 +1790,7 @@ FAMILIES = (
     ),
     _BERT,
     _like(_BERT, "Splinter", "splinter", outputs=_OF_TOKENS),
-    _like(
-        _BERT,
-        "ERNIE",
-        "ernie",
-        asks={**_BERT.asks, "use_task_id": (False,)},
-    ),
+    _like(_BERT, "ERNIE", "ernie", asks={**_BERT.asks, "use_task_id": (False,)}),
     _like(
         _BERT,
         "Megatron-BERT",
@@ -1897,6 +1862,7 @@ FAMILIES = (
         _BERT,
         "BigBird",
         "big_bird",
+        biases=if_so("use_bias", "QKVO12", "O12", default=True),
         longest=_most_of_bigbird,
         outputs={
             **_BERT.outputs,
@@ -2199,9 +2165,7 @@ FAMILIES = (
         offset=2,
         pads="pad_token_id",
         shared={"rel_bias": "encoder.relative_attention_bias.weight"},
-        own={
-            **_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
-        },
+        own=_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
         outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
         asks={"relative_attention_num_buckets": (32,)},
     ),
@@ -2394,9 +2358,7 @@ FAMILIES = (
         window=a_window,
         rope_dims=a_share(),
         equations=equations.gated("log(1 + exp({0}))", (True, "per-head")),
-        own={
-            "self_attn.g_proj.weight": "W_gate",
-        },
+        own={"self_attn.g_proj.weight": "W_gate"},
         asks={"moe_router_logit_softcapping": (0,)},
     ),
     _like(
@@ -2441,10 +2403,7 @@ FAMILIES = (
         "Sarvam MoE",
         "sarvam_moe",
         rope_dims=a_share(),
-        own={
-            **DENSE,
-            **_normed({"Q": "query_layernorm", "K": "key_layernorm"}),
-        },
+        own={**DENSE, **_normed({"Q": "query_layernorm", "K": "key_layernorm"})},
     ),
     _like_llama("dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window),
     _like_llama(
@@ -2470,11 +2429,7 @@ FAMILIES = (
         top_k=a_count("ffn_config.moe_top_k"),
         router_norm=if_given("ffn_config.moe_normalize_expert_weights", True, False),
         key_heads=a_count("attn_config.kv_n_heads"),
-        own={
-            "experts.mlp.w1": "W_1",
-            "experts.mlp.v1": "W_3",
-            "experts.mlp.w2": "W_2",
-        },
+        own={"experts.mlp.w1": "W_1", "experts.mlp.v1": "W_3", "experts.mlp.w2": "W_2"},
         asks={"ffn_config.moe_normalize_expert_weights": (1, None)},
     ),
     _like_llama(
@@ -2512,19 +2467,9 @@ FAMILIES = (
         biases=_BIASED,
         asks={"hidden_act": ("silu",)},  # that of shared experts alone
         top_k=a_count("moe_topk"),
-        own={
-            "experts.fc1.weight": "W_13",
-            "experts.fc2.weight": "W_2",
-        },
+        own={"experts.fc1.weight": "W_13", "experts.fc2.weight": "W_2"},
     ),
-    _like(
-        _EXAONE_4,
-        "EXAONE MoE",
-        "exaone_moe",
-        **_ROUTED_BY_GROUPS,
-        norm="pre",
-        own={},
-    ),
+    _like(_EXAONE_4, "EXAONE MoE", "exaone_moe", **_ROUTED_BY_GROUPS, norm="pre", own={}),
     _like(_OLMO_2, "FlexOlmo", "flex_olmo", **_QWEN_ROUTED),
     _like_llama(
         "Qwen2-MoE",
@@ -2628,11 +2573,7 @@ FAMILIES = (
         equations=mixers.selective("mixer_rms_eps").equations,
     ),
     _like(
-        _MAMBA,
-        "Mamba-2",
-        "mamba2",
-        **_mixed(_never, mixers.SPACE),
-        own={**_OF_SPACES, **_OF_NORMS},
+        _MAMBA, "Mamba-2", "mamba2", **_mixed(_never, mixers.SPACE), own={**_OF_SPACES, **_OF_NORMS}
     ),
     _FALCON_H1,
     _like_llama(
@@ -2642,10 +2583,7 @@ FAMILIES = (
         **_ROUTED,
         **_mixed(_ATTENDS_FIRST, mixers.LIGHTNING, mixers.weighed("full_attn")),
         window=a_window_of_all,
-        own={
-            **_linear({"in": "qkv_proj", "Z": "output_gate"}),
-            "self_attn.norm.weight": "gain_H",
-        },
+        own={**_linear({"in": "qkv_proj", "Z": "output_gate"}), "self_attn.norm.weight": "gain_H"},
         ignored=("slope_rate", "query_decay", "key_decay", "diagonal_decay"),
     ),
     _OLMO_HYBRID,
