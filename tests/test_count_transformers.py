@@ -291,7 +291,9 @@ CASES = [
         **_ROTARY, "num_key_value_heads": 1, "attention_bias": True, "head_dim": 6,
     }),
     ("BlenderbotSmallModel", _SIDES), ("BlenderbotSmallForConditionalGeneration", _SIDES),
-    ("BigBirdForSequenceClassification", {**_BERT, "attention_type": "original_full"}),
+    ("BigBirdForSequenceClassification", {
+        **_BERT, "attention_type": "original_full", "use_bias": False,
+    }),
     ("CwmForCausalLM", {**_ROTARY, "head_dim": 4}), ("EuroBertModel", _ROTARY),
     ("HunYuanDenseV1ForCausalLM", {**_ROTARY, "head_dim": 6, "num_key_value_heads": 1}),
     ("OpenAIPrivacyFilterForTokenClassification", {

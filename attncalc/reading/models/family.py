@@ -286,7 +286,7 @@ _OWN_KEYS = {
     "mpt dbrx": "n_layers n_heads d_model",
     "distilbert": "n_layers n_heads dim max_position_embeddings",
     "gpt_neo": "num_layers num_heads hidden_size max_position_embeddings",
-    "t5 mt5 umt5": "num_layers num_heads d_model",
+    "t5 mt5 umt5": "num_decoder_layers num_layers num_heads d_model",
     "xglm": "num_layers attention_heads d_model",
     "bart mbart marian pegasus blenderbot blenderbot-small m2m_100 mvp plbart": "d_model "
     "max_position_embeddings",
