@@ -436,3 +436,30 @@ def test_too_many_tokens_are_refused():
     for name, most in (("causal", 1_000_000), ("forgetting", 200)):
         with pytest.raises(InputError, match=f"at most {most:,} for a problem"):
             count(read_problem(sample(name).path), tokens=most + 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [
+        ("gpt2", "n_embd n_layer n_head n_positions"),
+        ("falcon", "hidden_size num_hidden_layers num_attention_heads"),
+        ("bloom", "hidden_size n_layer n_head"),
+        ("t5", "d_model num_layers num_heads"),
+        ("xglm", "d_model num_layers attention_heads"),
+        ("distilbert", "dim n_layers n_heads max_position_embeddings"),
+        ("whisper", "d_model max_source_positions max_target_positions"),
+    ],
+)
+def test_a_missing_size_is_named_by_the_key_of_its_type(kind, keys, tmp_path):
+    sides = {
+        f"{side}_{key}": 2
+        for side in ("encoder", "decoder")
+        for key in ("layers", "attention_heads")
+    }
+    said = {"model_type": kind, "vocab_size": 8, "num_mel_bins": 3, **sides}
+    said |= dict.fromkeys(keys.split(), 8)
+    for key in keys.split():
+        left = {name: each for name, each in said.items() if name != key}
+        (tmp_path / "config.json").write_text(json.dumps(left))
+        with pytest.raises(InputError, match=f'it has no "{key}", which its model needs'):
+            count(tmp_path)

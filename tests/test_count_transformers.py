@@ -287,7 +287,15 @@ CASES = [
     ("BigBirdModel", {**_BERT, "attention_type": "original_full"}),
     ("RoFormerForMaskedLM", {**_BERT, "embedding_size": 12}), ("OwlViTTextModel", _BERT),
     ("OwlViTVisionModel", _VIT), ("BlipVisionModel", _VIT), ("SplinterModel", _BERT),
-    ("ClapTextModel", _BERT),
+    ("ClapTextModel", _BERT), ("DogeForCausalLM", _ROTARY), ("DogeForCausalLM", {
+        **_ROTARY, "num_key_value_heads": 1, "attention_bias": True, "head_dim": 6,
+    }),
+    ("BlenderbotSmallModel", _SIDES), ("BlenderbotSmallForConditionalGeneration", _SIDES),
+    ("BigBirdForSequenceClassification", {
+        **_BERT, "attention_type": "original_full", "use_bias": False,
+    }),
+    ("CwmForCausalLM", {**_ROTARY, "head_dim": 4}), ("EuroBertModel", _ROTARY),
+    ("HunYuanDenseV1ForCausalLM", {**_ROTARY, "head_dim": 6, "num_key_value_heads": 1}),
     ("OpenAIPrivacyFilterForTokenClassification", {
         **_ROTARY, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 2,
         "head_dim": 4,
@@ -295,7 +303,11 @@ CASES = [
 ]  # fmt: skip
 
 
+_KEYS_OF_BIASES = ("attention_bias", "mlp_bias", "use_bias", "mamba_proj_bias", "qkv_bias")
+
+
 # transformers computes the scores of DiffLlama twice
+@pytest.mark.parametrize("more", [{}, dict.fromkeys(_KEYS_OF_BIASES, True)])
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
@@ -304,9 +316,10 @@ CASES = [
         ("LongformerForMaskedLM", {**_BERT, "attention_window": [4, 4], "pad_token_id": 1}),
     ],
 )
-def test_parameters_equal_numel(name, sizes, tmp_path):
+def test_parameters_equal_numel(name, sizes, more, tmp_path):
+    """Also where a config has keys of biases: most classes ignore some of them."""
     made = getattr(transformers, name)
-    config = made.config_class(**sizes)
+    config = made.config_class(**sizes | more)
     config.architectures = [name]
     with torch.device("meta"):
         model = made(config)

@@ -135,6 +135,8 @@ KIMI = SMALL | {
     "bos_token_id": 1,
     "eos_token_id": 2,
 }
+BIASES = ("attention_bias", "mlp_bias", "use_bias", "mamba_proj_bias")
+"""Keys of biases, each of which some classes ignore."""
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     # (the start of the names of its classes, what its config says)
     "Qwen3-Next": ("Qwen3Next", DELTA | SHARED | {"mlp_only_layers": [2]}),
@@ -168,6 +170,10 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         | ROUTED
         | {"num_dense_layers": 0, "use_expert_bias": False, "norm_topk_prob": False},
     ),
+    "Bamba, with keys that it ignores": (
+        "Bamba",
+        BAMBA | {"use_bias": True, "use_conv_bias": False},
+    ),
     "Bamba": ("Bamba", BAMBA),
     "Bamba, biased and limited": (
         "Bamba",
@@ -178,7 +184,9 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "Granite hybrid": ("GraniteMoeHybrid", GRANITE),
     "Granite hybrid without experts": (
         "GraniteMoeHybrid",
-        GRANITE | {"num_local_experts": 0, "position_embedding_type": "rope"},
+        GRANITE
+        | {"num_local_experts": 0, "position_embedding_type": "rope"}
+        | {"mamba_proj_bias": True, "use_bias": False, "mlp_bias": True},
     ),
     "Nemotron-H": ("NemotronH", NEMOTRON),
     "Nemotron-H, biased": (
@@ -192,7 +200,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         "FalconH1",
         FALCON
         | {"mamba_rms_norm": True, "mamba_norm_before_gate": False, "mamba_proj_bias": True}
-        | {"attention_bias": True, "mlp_bias": True},
+        | {"attention_bias": True, "mlp_bias": True, "use_bias": False},
     ),
     "Falcon-H1, normalized before gates": (
         "FalconH1",
@@ -220,14 +228,14 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         | {"linear_attn_alpha_factor": 2.5, "linear_attn_beta_factor": 0.5}
         | {"mlp_alpha_factor": 0.7, "mlp_beta_factor": 1.3},
     ),
-    "Jamba": ("Jamba", JAMBA),
+    "Jamba": ("Jamba", JAMBA | {"use_bias": True, "mlp_bias": True}),
     "Jamba without experts": (
         "Jamba",
         JAMBA
         | {"num_experts": 1, "mamba_dt_rank": "auto"}
         | {"mamba_proj_bias": True, "mamba_conv_bias": False},
     ),
-    "Mamba": ("Mamba", MAMBA),
+    "Mamba": ("Mamba", MAMBA | {"mamba_proj_bias": True, "mamba_conv_bias": False}),
     "Mamba, biased": ("Mamba", MAMBA | {"use_bias": True, "use_conv_bias": False}),
     "Falcon Mamba": ("FalconMamba", MAMBA),
     "Mamba-2": ("Mamba2", MAMBA_2),
@@ -292,11 +300,12 @@ def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path
     assert np.abs(solution["logits"].ravel() - logits).max() < NEAR * np.abs(logits).max()
 
 
+@pytest.mark.parametrize("more", [{}, dict.fromkeys(BIASES, True)])
 @pytest.mark.parametrize("name", MODELS)
-def test_parameters_equal_numel(name: str, tmp_path: Path) -> None:
+def test_parameters_equal_numel(name: str, more: dict[str, Any], tmp_path: Path) -> None:
     """From the config alone; of a recurrence, the cache does not grow with the tokens."""
     kind, said = MODELS[name]
-    config = getattr(transformers, CONFIGS.get(kind, f"{kind}Config"))(**said)
+    config = getattr(transformers, CONFIGS.get(kind, f"{kind}Config"))(**said | more)
     config.architectures = [f"{kind}ForCausalLM"]
     with torch.device("meta"):
         model = getattr(transformers, f"{kind}ForCausalLM")(config)

@@ -356,7 +356,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "HeliumForCausalLM",
         GROUPED | {"head_dim": 4, "attention_bias": True, "mlp_bias": True},
     ),
-    "CWM": ("CwmConfig", "CwmForCausalLM", GROUPED | {"head_dim": 8, "sliding_window": 3}),
+    "CWM": (
+        "CwmConfig",
+        "CwmForCausalLM",
+        GROUPED | {"head_dim": 8, "sliding_window": 3, "mlp_bias": True, "attention_bias": True},
+    ),
     "VaultGemma": (
         "VaultGemmaConfig",
         "VaultGemmaForCausalLM",
@@ -541,6 +545,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         SMALL | {"num_labels": 3},
     ),
     "HunYuan": ("HunYuanDenseV1Config", "HunYuanDenseV1ForCausalLM", GROUPED | {"head_dim": 8}),
+    "HunYuan with one key head": (
+        "HunYuanDenseV1Config",
+        "HunYuanDenseV1ForCausalLM",
+        GROUPED | {"head_dim": 8, "num_key_value_heads": 1},
+    ),
     "HunYuan with a stretched base": (
         "HunYuanDenseV1Config",
         "HunYuanDenseV1ForCausalLM",
@@ -2185,3 +2194,6 @@ def test_configs_that_the_package_reads_otherwise_are_refused(tmp_path: Path) ->
     model = transformers.DeepseekV3ForCausalLM(transformers.DeepseekV3Config(**said))
     with pytest.raises(InputError, match="2 experts are in the chosen groups"):
         solve(open_model(model, tokens=IDS, layer=1))
+    model = transformers.DeepseekV2ForCausalLM(transformers.DeepseekV2Config(**said, mlp_bias=True))
+    with pytest.raises(InputError, match="layer 1 has biases, b_s1, b_s2, b_s3, which are not"):
+        open_model(model, tokens=IDS, layer=1)

@@ -278,7 +278,7 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     ),
     "a config without heads": (
         config(n_head=None),
-        'model/config.json: it has no "num_attention_heads", which its model needs',
+        'model/config.json: it has no "n_head", which its model needs',
     ),
     "heads that are a text": (
         config(n_head="2"),

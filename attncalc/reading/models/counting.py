@@ -16,6 +16,7 @@ from attncalc.reading.models.family import (
     Family,
     Head,
     check_config,
+    own_first,
 )
 from attncalc.reading.models.folder import Config
 from attncalc.reading.models.mixers import Sizes
@@ -111,7 +112,8 @@ class _Counting:
         if head is not None:
             self._outputs(head, bool(last.tokens))
         is_of_both = self.architecture.endswith("ForPreTraining")
-        if is_of_both or self.architecture == "BigBirdForMaskedLM":
+        is_bird = self.architecture.startswith("BigBirdFor")
+        if is_of_both or (is_bird and self.architecture.endswith(("LM", "Classification"))):
             self._project("pool", self.d, self.d, 1, bias=True)
         if is_of_both:
             self._project("next", self.d, 2, 1, bias=True)
@@ -158,10 +160,11 @@ class _Counting:
         self._step(step or name, (*rows_of_each, ins, outs), (*rows_of_each, outs))
 
     def _size(self, *keys: str, default: int = 0) -> int:
-        found = (self.config.count_or_none(key) for key in keys)
+        ordered, own = own_first(self.config, keys)
+        found = (self.config.count_or_none(key) for key in ordered)
         size = next(filter(None, found), default)
         if not size:
-            names = " or ".join(map(quoted, keys))
+            names = " or ".join(map(quoted, ordered[: own or None]))
             raise InputError(f"{self.config.place}: it has no {names}, which its model needs")
         if size > MOST:
             raise InputError(f"{self.config.place}: a size of {size:.0e}: at most {MOST:,}")
@@ -362,7 +365,7 @@ class _Counting:
         if family.sides:
             self._attention("cross.", kind.heads, biases, 0, n)
         self._of_one_size(family, kind, layer)
-        self._own(family, (heads, kind.heads[2]))
+        self._own(family, kind.heads)
 
     def _mix(self, sizes: Sizes) -> None:
         """Add what mixes tokens without an attention: of a recurrence, as it goes over tokens."""
@@ -379,16 +382,16 @@ class _Counting:
             self._step("state", (sizes.passes, self.n, *sizes.state), (self.n, *sizes.state[1:]))
             self._add("cached", "state", *sizes.state)
 
-    def _own(self, family: Family, heads: tuple[int, int]) -> None:
+    def _own(self, family: Family, heads: tuple[int, int, int]) -> None:
         """Add what equations and layer scales of a family read."""
-        count, width = heads
+        count, keys, width = heads
         buckets = self._size("relative_attention_num_buckets", default=32)
         sizes = {
             **dict.fromkeys(_OF_ONE_HEAD, width),
-            **dict.fromkeys(("lambda_1", "lambda_2"), self.d),
+            **dict.fromkeys(("lambda_1", "lambda_2", "scale_1", "scale_2"), self.d),
             **dict.fromkeys(("xielu_alpha_p", "xielu_alpha_n"), 1),
             **{"sinks": count, "gain_C": count * width, "rel_bias": count * buckets},
-            "gamma_gate": count,
+            **{"gamma_gate": count, "strength": keys},
             "plane": count * self._plane("use_relative_position_bias"),
         }
         own = dict.fromkeys(family.own.values())
@@ -403,6 +406,9 @@ class _Counting:
             bias = "W_Qgate" in own and self.config.is_so("attention_bias", False)
             outs = count * (1 if is_of_head else width)
             self._project("gate", self.d, outs, bias=bias, step="C_gated")
+        if "W_mask" in own:
+            bias = self.config.is_so("attention_bias", False)
+            self._project("mask", keys * width, keys, bias=bias, step="step")
         if "W_gru" in own:
             self._project("gru", width, 8, self.n * count, bias=True)
         if "W_rel" in own:

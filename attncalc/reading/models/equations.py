@@ -73,13 +73,14 @@ def normed_after_rope(gain: str = "") -> Said:
 
     def says(config: Config, layer: int) -> list[str]:
         heads, eps = config.count("num_attention_heads"), config.number("rms_norm_eps")
-        group = heads // (config.count_or_none("num_key_value_heads") or heads)
+        keys = config.count_or_none("num_key_value_heads") or heads
         one = gain and f"{gain}{{0}}[c] * "
-        one += _OF_LENGTH_1.format("{0}_rot", "h,i", "c", "d_k", eps)
+        one += _OF_LENGTH_1.format("{0}_rot", "{1}i", "c", "d_k", eps)
+        of_key, at = ("h,", f"h // {heads // keys},") if keys > 1 else ("", "")
         return [
-            f"Q_normed[h,i,c] = {one.format('Q')}  # queries, normalized",
-            f"K_normed[h,i,c] = {one.format('K')}  # keys, normalized",
-            f"S[h,i,j] = sum(Q_normed[h,i,c] * K_normed[h // {group},j,c] for c in d_k)",
+            f"Q_normed[h,i,c] = {one.format('Q', 'h,')}  # queries, normalized",
+            f"K_normed[{of_key}i,c] = {one.format('K', of_key)}  # keys, normalized",
+            f"S[h,i,j] = sum(Q_normed[h,i,c] * K_normed[{at}j,c] for c in d_k)",
         ]
 
     return says

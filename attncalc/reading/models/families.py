@@ -142,6 +142,7 @@ def _biased(where: str, **keys: str) -> Said:
 
 
 _BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
+_BIASED_ATTENTION = _biased("", attention_bias="QKVO")
 _OF_WORDS = Head({"W_out": "lm_head.weight embed_out.weight"}, is_tied=True)
 _OF_BIASED_WORDS = Head(_at(out="lm_head"), is_tied=True)
 _HEADS = {
@@ -181,7 +182,7 @@ _LLAMA = _like(
     is_gated=True,
     remarks=remarks_on_share,
 )
-_like_llama = partial(_like, _LLAMA)
+_like_llama = partial(_like, _LLAMA, biases=_BIASED_ATTENTION)  # most ignore mlp_bias
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
@@ -598,10 +599,7 @@ _DINO = _like(
     layers=("encoder.layer.{}.",),
     activation=if_so("use_swiglu_ffn", "silu", _HIDDEN_ACT),
     begins=_OF_PATCHES,
-    own={
-        "layer_scale1.lambda1": "lambda_1",
-        "layer_scale2.lambda1": "lambda_2",
-    },
+    own={"layer_scale1.lambda1": "lambda_1", "layer_scale2.lambda1": "lambda_2"},
     ends=_at(_NORM, out="layernorm"),
     usual={"use_mask_token": True},
 )
@@ -831,6 +829,7 @@ def _groups(key: str) -> Said:
 _GRANITE = _like_llama(
     "Granite",
     "granite granite4_vision_text",
+    biases=_BIASED,
     scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
     outputs={
@@ -851,7 +850,7 @@ _ROUTED_BY_GROUPS = {
 _DEEPSEEK_V3 = _like_llama(
     "DeepSeek-V3",
     "deepseek_v3 sarvam_mla",
-    biases=_biased("", attention_bias="O", mlp_bias="123"),
+    biases=_biased("", attention_bias="O"),
     **_ROUTED_BY_GROUPS,
     rope_dims=a_count("qk_rope_head_dim"),
     rope_pairing=if_so("rope_interleave", "interleaved", "halves", default=True),
@@ -941,7 +940,7 @@ _GRANITE_MOE = _like(
     _GRANITE,
     "Granite MoE",
     "granitemoe granitemoeshared",
-    biases=_biased("", attention_bias="QKVO"),
+    biases=_BIASED_ATTENTION,
     **_ROUTED,
     own={
         "block_sparse_moe.input_linear.weight": "W_13",
@@ -1050,9 +1049,7 @@ _LFM2 = _like_llama(
     activation="silu",
     qk_norm="rms",
     **_mixed(_LFM2_ATTENDS, mixers.CONVOLUTION),
-    own={
-        **_OF_MIXERS,
-    },
+    own=_OF_MIXERS,
 )
 _ATTENDS = _attends(_never)
 
@@ -1068,7 +1065,7 @@ _LFM3 = _like(
     "LFM3",
     "lfm3",
     **_mixed(_ATTENDS, mixers.CONVOLUTION, equations.gated_by_head),
-    biases=where(_ATTENDS, _biased("", attention_bias="QKVO"), _biased("", conv_bias="O")),
+    biases=where(_ATTENDS, _BIASED_ATTENTION, _biased("", conv_bias="O")),
     norm=if_so("use_sandwich_norm", "around", "pre", default=True),
     window=where(_ATTENDS, a_window),
     rearranged=_lfm3,
@@ -1087,9 +1084,6 @@ _LFM2_MOE = _like(
     router_norm=_BY_CONFIG,
     router_scale=a_number("routed_scaling_factor", 1.0),
     equations=mixers.with_routed(_LFM2_ATTENDS),
-    own={
-        **_LFM2.own,
-    },
 )
 _QWEN_ATTENDS = _attends(_is_nth("full_attention_interval", 4))
 
@@ -1136,18 +1130,20 @@ _OF_SPACES = {**_OF_MIXERS, "D": "skip", "mamba.norm.weight": "gain_space"}
 """The names of a state space of Mamba-2."""
 
 
-def _of_spaces(attends: Said, biases: Any, **asks: tuple[Any, ...]) -> dict[str, Any]:
-    """Return the fields of a family some of whose layers are state spaces of Mamba-2."""
+def _of_spaces(attends: Said, biases: Any, others: Said, **asks: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the fields of a family some of whose layers are state spaces of Mamba-2.
+
+    biases, others: the projections with a bias of layers with an attention, and of the others.
+    """
     mixed = _mixed(attends, mixers.SPACE, None, **asks)
-    of_space = _biased("", mamba_proj_bias="O", use_bias="O", mlp_bias="123")
     own = {name: where(_is_mixing, mixed[name]) for name in ("equations", "mixing")}
-    return {**mixed, **own, "biases": where(attends, biases, of_space)}
+    return {**mixed, **own, "biases": where(attends, biases, others)}
 
 
 _BAMBA = _like_llama(
     "Bamba",
     "bamba",
-    **_of_spaces(_BAMBA_ATTENDS, _BIASED),
+    **_of_spaces(_BAMBA_ATTENDS, _BIASED, _biased("", mamba_proj_bias="O", mlp_bias="123")),
     rope_dims=a_share(0.5),
     own=_OF_SPACES,
 )
@@ -1176,10 +1172,8 @@ _JAMBA = _like_llama(
     biases=where(_JAMBA_ATTENDS, "", _biased("", mamba_proj_bias="O")),
     positions=None,
     routes=_is_routed_in_jamba,
-    own={
-        **_OF_SELECTIVE,
-    },
-)  # fmt: skip
+    own=_OF_SELECTIVE,
+)
 
 
 _OF_NORMS = {"mixer.norm.weight": "gain_space", "norm.weight": "gamma_1"}
@@ -1295,15 +1289,13 @@ def _multiplied(config: Config, layer: int, fields: dict[str, Any]) -> dict[str,
 _FALCON_H1 = _like_llama(
     "Falcon-H1",
     "falcon_h1",
+    biases=_BIASED,
     equations=mixers.beside_attention,
     mixing=mixers.SPACE.sizes,
     factor=_factor("embedding_multiplier", 1.0),
     rearranged=_multiplied,
     remarks=("weights contain the multipliers of the config",),
-    own={
-        **_linear({"mO": "mamba.out_proj"}),
-        **_OF_SPACES,
-    },
+    own={**_linear({"mO": "mamba.out_proj"}), **_OF_SPACES},
     outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("lm_head_multiplier", 1.0))},
     usual={"mamba_rms_norm": False, "mamba_norm_before_gate": True, "projectors_bias": False},
     asks={"hidden_act": ("silu",)},
@@ -1312,7 +1304,10 @@ _NEMOTRON_H = _like_llama(
     "Nemotron-H",
     "nemotron_h",
     **_of_spaces(
-        _ATTENDS, "", moe_latent_size=(None,), mamba_hidden_act=("silu",), sliding_window=(None,)
+        _ATTENDS,
+        "",
+        _biased("", use_bias="O", mlp_bias="12"),
+        **{"moe_latent_size": (None,), "mamba_hidden_act": ("silu",), "sliding_window": (None,)},
     ),
     **_ROUTED_BY_GROUPS,
     is_gated=False,
@@ -1325,9 +1320,8 @@ _NEMOTRON_H = _like_llama(
     own={
         **_OF_SPACES,
         **_OF_NORMS,
-        "shared_experts.up_proj.weight": "W_s1",
         "experts.up_proj": "W_1",
-        **_linear({"1": "up_proj"}),
+        **_linear({"s1": "shared_experts.up_proj", "1": "up_proj"}),
     },
 )
 _OF_AUDIO = Head(
@@ -1344,9 +1338,7 @@ _WAV2VEC = _like(
     layers=("encoder.layers.{}.",),
     eps=a_number("layer_norm_eps", 1e-5),
     begins=_at(_NORM, E="encoder.layer_norm"),
-    own={
-        **_normed({"1": "layer_norm"}),
-    },
+    own=_normed({"1": "layer_norm"}),
     convolutions=(("encoder.pos_conv_embed.conv", 1),),
     widens="feature_projection.",
     outputs={
@@ -1386,9 +1378,7 @@ _DEBERTA_V3 = _like(
     equations=equations.disentangled,
     optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
     usual={"type_vocab_size": 0},
-    own={
-        **_linear({"posK": "pos_key_proj", "posQ": "pos_query_proj"}),
-    },
+    own=_linear({"posK": "pos_key_proj", "posQ": "pos_query_proj"}),
     shared={
         "E_rel": "encoder.rel_embeddings.weight",
         **_at(("gain", "bias"), rel="encoder.LayerNorm"),
@@ -1491,10 +1481,7 @@ _GEMMA_4 = _like(
 )
 _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
 _ARCEE = _like_llama(
-    "Arcee",
-    "arcee",
-    biases=_biased("", attention_bias="QKVO", mlp_bias="12"),
-    is_gated=False,
+    "Arcee", "arcee", biases=_biased("", attention_bias="QKVO", mlp_bias="12"), is_gated=False
 )
 _OPT = _like(
     _DECODER,
@@ -1599,7 +1586,8 @@ FAMILIES = (
     ),
     _LLAMA,
     _like_llama("Mistral", "mistral", biases="", window=a_window_of_all),
-    _like_llama("Ministral and CWM", "ministral cwm", biases="", window=a_window),
+    _like_llama("Ministral", "ministral", biases="", window=a_window),
+    _like_llama("CWM", "cwm", biases=_biased("", mlp_bias="123"), window=a_window),
     _like_llama(
         "Ministral 3",
         "ministral3",
@@ -1655,6 +1643,7 @@ FAMILIES = (
     _like_llama(
         "SmolLM3",
         "smollm3",
+        biases=_BIASED,
         window=a_window,
         positions=where(_has_rope, "rope", "none"),
     ),
@@ -1669,9 +1658,7 @@ FAMILIES = (
         activation="relu",
         qk_norm="rms",
         equations=equations.by_xielu,
-        own={
-            **{f"act_fn.{each}": f"xielu_{each}" for each in ("alpha_p", "alpha_n", "beta", "eps")},
-        },
+        own={f"act_fn.{each}": f"xielu_{each}" for each in ("alpha_p", "alpha_n", "beta", "eps")},
         is_gated=False,
         asks={"hidden_act": ("xielu",)},
     ),
@@ -1696,6 +1683,7 @@ FAMILIES = (
     _like_llama(
         "Doge",
         "doge",
+        biases=_BIASED,
         qk_norm="rms",
         longest=a_count("keep_window_size", default=2048),
         window=a_window_of_all,
@@ -1715,12 +1703,7 @@ FAMILIES = (
         own={"attn_sub_norm.weight": "gain_C", "ffn_sub_norm.weight": "gain_G"},
     ),
     _ARCEE,
-    _like(
-        _ARCEE,
-        "Jais 2",
-        "jais2",
-        **_BY_LAYER,
-    ),
+    _like(_ARCEE, "Jais 2", "jais2", **_BY_LAYER),
     _like_llama(
         "Helium",
         "helium",
@@ -1769,10 +1752,7 @@ FAMILIES = (
     _GLM_4,
     _like(_GLM_4, "GLM-4V", "glm4v_text", biases="QKV"),
     _like_llama(
-        "ERNIE 4.5",
-        "ernie4_5",
-        biases=_biased("", use_bias="QKVO123"),
-        rope_pairing="interleaved",
+        "ERNIE 4.5", "ernie4_5", biases=_biased("", use_bias="QKVO123"), rope_pairing="interleaved"
     ),
     _like_llama("PaddleOCR-VL", "paddleocr_vl_text", biases=_biased("", use_bias="QKVO123")),
     _OPT,
@@ -1810,12 +1790,7 @@ FAMILIES = (
     ),
     _BERT,
     _like(_BERT, "Splinter", "splinter", outputs=_OF_TOKENS),
-    _like(
-        _BERT,
-        "ERNIE",
-        "ernie",
-        asks={**_BERT.asks, "use_task_id": (False,)},
-    ),
+    _like(_BERT, "ERNIE", "ernie", asks={**_BERT.asks, "use_task_id": (False,)}),
     _like(
         _BERT,
         "Megatron-BERT",
@@ -1887,6 +1862,7 @@ FAMILIES = (
         _BERT,
         "BigBird",
         "big_bird",
+        biases=if_so("use_bias", "QKVO12", "O12", default=True),
         longest=_most_of_bigbird,
         outputs={
             **_BERT.outputs,
@@ -2162,6 +2138,7 @@ FAMILIES = (
     _like_llama(
         "EuroBERT",
         "eurobert",
+        biases=_BIASED,
         block="encoder",
         causal=None,
         outputs={
@@ -2188,9 +2165,7 @@ FAMILIES = (
         offset=2,
         pads="pad_token_id",
         shared={"rel_bias": "encoder.relative_attention_bias.weight"},
-        own={
-            **_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
-        },
+        own=_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
         outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
         asks={"relative_attention_num_buckets": (32,)},
     ),
@@ -2268,6 +2243,7 @@ FAMILIES = (
     _like_llama(
         "EXAONE",
         "exaone",
+        biases=_BIASED,
         eps=if_given(
             "layer_norm_epsilon", a_number("layer_norm_epsilon"), a_number("rms_norm_eps")
         ),
@@ -2277,6 +2253,7 @@ FAMILIES = (
     _like_llama(
         "Nemotron",
         "nemotron",
+        biases=_BIASED,
         normalization="layer",
         eps=a_number("norm_eps"),
         rope_dims=a_share(0.5),
@@ -2381,15 +2358,14 @@ FAMILIES = (
         window=a_window,
         rope_dims=a_share(),
         equations=equations.gated("log(1 + exp({0}))", (True, "per-head")),
-        own={
-            "self_attn.g_proj.weight": "W_gate",
-        },
+        own={"self_attn.g_proj.weight": "W_gate"},
         asks={"moe_router_logit_softcapping": (0,)},
     ),
     _like(
         _DEEPSEEK_V3,
         "DeepSeek-V2",
         "deepseek_v2",
+        biases=_biased("", attention_bias="O", mlp_bias="123"),
         rope_pairing="interleaved",
         router_norm=False,
         router=None,
@@ -2427,10 +2403,7 @@ FAMILIES = (
         "Sarvam MoE",
         "sarvam_moe",
         rope_dims=a_share(),
-        own={
-            **DENSE,
-            **_normed({"Q": "query_layernorm", "K": "key_layernorm"}),
-        },
+        own={**DENSE, **_normed({"Q": "query_layernorm", "K": "key_layernorm"})},
     ),
     _like_llama("dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window),
     _like_llama(
@@ -2456,11 +2429,7 @@ FAMILIES = (
         top_k=a_count("ffn_config.moe_top_k"),
         router_norm=if_given("ffn_config.moe_normalize_expert_weights", True, False),
         key_heads=a_count("attn_config.kv_n_heads"),
-        own={
-            "experts.mlp.w1": "W_1",
-            "experts.mlp.v1": "W_3",
-            "experts.mlp.w2": "W_2",
-        },
+        own={"experts.mlp.w1": "W_1", "experts.mlp.v1": "W_3", "experts.mlp.w2": "W_2"},
         asks={"ffn_config.moe_normalize_expert_weights": (1, None)},
     ),
     _like_llama(
@@ -2495,21 +2464,12 @@ FAMILIES = (
     _like_llama(
         "Aria",
         "aria_text",
+        biases=_BIASED,
         asks={"hidden_act": ("silu",)},  # that of shared experts alone
         top_k=a_count("moe_topk"),
-        own={
-            "experts.fc1.weight": "W_13",
-            "experts.fc2.weight": "W_2",
-        },
+        own={"experts.fc1.weight": "W_13", "experts.fc2.weight": "W_2"},
     ),
-    _like(
-        _EXAONE_4,
-        "EXAONE MoE",
-        "exaone_moe",
-        **_ROUTED_BY_GROUPS,
-        norm="pre",
-        own={},
-    ),
+    _like(_EXAONE_4, "EXAONE MoE", "exaone_moe", **_ROUTED_BY_GROUPS, norm="pre", own={}),
     _like(_OLMO_2, "FlexOlmo", "flex_olmo", **_QWEN_ROUTED),
     _like_llama(
         "Qwen2-MoE",
@@ -2534,6 +2494,7 @@ FAMILIES = (
     _like_llama(
         "HunYuan 3",
         "hy_v3",
+        biases=_BIASED,
         **_ROUTED,
         router="sigmoid",
         router_scale=a_number("router_scaling_factor"),
@@ -2552,6 +2513,8 @@ FAMILIES = (
         "ERNIE 4.5 MoE",
         "ernie4_5_moe",
         biases=_biased("", use_bias="QKVO123"),
+        outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "use_bias"})},
+        usual={"use_bias": False},
         top_k=a_count("moe_k"),
         rope_pairing="interleaved",
     ),
@@ -2610,11 +2573,7 @@ FAMILIES = (
         equations=mixers.selective("mixer_rms_eps").equations,
     ),
     _like(
-        _MAMBA,
-        "Mamba-2",
-        "mamba2",
-        **_mixed(_never, mixers.SPACE),
-        own={**_OF_SPACES, **_OF_NORMS},
+        _MAMBA, "Mamba-2", "mamba2", **_mixed(_never, mixers.SPACE), own={**_OF_SPACES, **_OF_NORMS}
     ),
     _FALCON_H1,
     _like_llama(
@@ -2624,10 +2583,7 @@ FAMILIES = (
         **_ROUTED,
         **_mixed(_ATTENDS_FIRST, mixers.LIGHTNING, mixers.weighed("full_attn")),
         window=a_window_of_all,
-        own={
-            **_linear({"in": "qkv_proj", "Z": "output_gate"}),
-            "self_attn.norm.weight": "gain_H",
-        },
+        own={**_linear({"in": "qkv_proj", "Z": "output_gate"}), "self_attn.norm.weight": "gain_H"},
         ignored=("slope_rate", "query_decay", "key_decay", "diagonal_decay"),
     ),
     _OLMO_HYBRID,
@@ -2638,7 +2594,7 @@ FAMILIES = (
         _GRANITE_MOE,
         "Granite hybrid",
         "granitemoehybrid",
-        **_of_spaces(_ATTENDS, _biased("", attention_bias="QKVO")),
+        **_of_spaces(_ATTENDS, _BIASED_ATTENTION, _biased("", mamba_proj_bias="O")),
         positions=where(
             lambda config, layer: config.get("position_embedding_type", None) == "rope",
             "rope",

@@ -278,8 +278,34 @@ def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str
             )
 
 
+_USUAL_KEYS = "num_hidden_layers num_attention_heads hidden_size max_position_embeddings"
+_OWN_KEYS = {
+    "gpt2 openai-gpt gpt_bigcode gptj codegen": "n_layer n_head n_embd n_positions",
+    "bloom": "n_layer n_head hidden_size",
+    "xlnet": "n_layer n_head d_model",
+    "mpt dbrx": "n_layers n_heads d_model",
+    "distilbert": "n_layers n_heads dim max_position_embeddings",
+    "gpt_neo": "num_layers num_heads hidden_size max_position_embeddings",
+    "t5 mt5 umt5": "num_decoder_layers num_layers num_heads d_model",
+    "xglm": "num_layers attention_heads d_model",
+    "bart mbart marian pegasus blenderbot blenderbot-small m2m_100 mvp plbart": "d_model "
+    "max_position_embeddings",
+    "whisper": "d_model max_source_positions max_target_positions",
+}
+"""The keys of sizes, by the types whose classes have other ones than usual."""
+
+
+def own_first(config: Config, keys: Sequence[str]) -> tuple[list[str], int]:
+    """Return keys of one meaning, first those of its type, and the number of the latter."""
+    kind = config.get("model_type", "")
+    own = next((each for types, each in _OWN_KEYS.items() if kind in types.split()), _USUAL_KEYS)
+    first = [key for key in keys if key in own.split()]
+    return first + [key for key in keys if key not in first], len(first)
+
+
 def _first(config: Config, keys: Sequence[str]) -> str:
-    """Return the first key with a value; the first one if none has."""
+    """Return the first key with a value, that of its type before others, or else the first one."""
+    keys, _ = own_first(config, keys)
     return next((key for key in keys if config.get(key, None) is not None), keys[0])
 
 

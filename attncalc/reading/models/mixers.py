@@ -249,8 +249,9 @@ def space_of(config: Config) -> Space:
 
 def _biases(config: Config) -> tuple[bool, bool]:
     """Return whether the projections of a state space have biases, and whether its convolution."""
-    conv = config.is_so(_key(config, "use_conv_bias", "mamba_conv_bias"), True)
-    return config.is_so(_key(config, "use_bias", "mamba_proj_bias"), False), conv
+    is_own = config.says("mamba_d_state")  # keys of the state space alone start with mamba
+    ways, conv = ("mamba_proj_bias", "mamba_conv_bias") if is_own else ("use_bias", "use_conv_bias")
+    return config.is_so(ways, False), config.is_so(conv, True)
 
 
 def _limits(config: Config) -> tuple[float, float]:

@@ -76,7 +76,8 @@ _EXPERTS = {
     "experts.down_proj": "W_2",
     **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
     **{
-        f"{own}.{name}_proj.weight": f"W_s{number}"
+        f"{own}.{name}_proj.{end}": f"{kind}_s{number}"
+        for end, kind in LINEAR.items()
         for own in ("shared_expert", "shared_experts", "shared_mlp")
         for name, number in (("gate", 1), ("up", 3), ("down", 2))
     },

@@ -420,7 +420,15 @@ class Model:
         return {name: each for name, each in settings.items() if name not in dropped}
 
     def _check_biases(self, fields: Fields, number: int) -> None:
-        """Refuse biases that a layer of this config does not have: transformers ignores them."""
+        """Refuse biases of a shared expert, and those that a layer of this config does not have.
+
+        transformers ignores the latter.
+        """
+        if shared := sorted(n for n in fields if n.startswith("b_s")):
+            raise InputError(
+                f"{self.config.place}: the shared expert of layer {number} has biases, "
+                f"{', '.join(shared)}, which are not supported"
+            )
         said = self.family.of("biases", self.config, number)
         own = [n for n in "QKVO123" if f"b_{n}" in fields and fields[f"W_{n}"].ndim == 2]
         if denied := [f"b_{n}" for n in own if n not in said]:
