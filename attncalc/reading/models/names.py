@@ -66,10 +66,11 @@ OF_NORMS = {"weight": "gamma", "bias": "beta", "gamma": "gamma", "beta": "beta"}
 _EXPERTS = {
     # in memory, transformers keeps experts in one array
     **{
-        f"{at}.gate.weight": "W_router"
-        for at in ("mlp", "block_sparse_moe", "feed_forward", "mixer", "router")
+        f"{at}.{of}.weight": "W_router"
+        for at in ("mlp", "block_sparse_moe", "feed_forward", "ffn", "mixer")
+        for of in ("gate", "router", "router.gate")
     },
-    **dict.fromkeys(("router.weight", "router.layer.weight", "gate.wg.weight"), "W_router"),
+    **dict.fromkeys(("router.layer.weight", "gate.wg.weight"), "W_router"),
     "e_score_correction_bias": "b_choice",
     "expert_bias": "b_choice",
     "experts.gate_up_proj": "W_13",
