@@ -53,12 +53,7 @@ def write_csv_files(page: Page) -> dict[str, Iterator[str]]:
     """Return the page as files by name: the problem, one for each step, and the notes."""
     files = {serialising.OWN_PROBLEM: as_lines(serialising.in_csv(page.problem))}
     for section in page.sections:
-        rows: list[serialising.Row] = []
-        for place, grid in enumerate(section.grids):
-            rows += [[]] if place else []
-            rows += [[_name(grid)]] if grid.head else []
-            rows += _labelled(grid)
-        files[f"{section.step.name}.csv"] = as_lines(rows)
+        files[f"{section.step.name}.csv"] = as_lines(_rows_of(section))
     for name, block in _words(page):
         files[f"{name}.csv"] = as_lines(block)
     return files
@@ -66,6 +61,14 @@ def write_csv_files(page: Page) -> dict[str, Iterator[str]]:
 
 def _name(grid: Grid) -> str:
     return f"{grid.name} head {grid.head}" if grid.head else grid.name
+
+
+def _rows_of(section: Section) -> Iterator[serialising.Row]:
+    """Yield the rows of a step, one at a time: a list would need memory for all of them."""
+    for place, grid in enumerate(section.grids):
+        if grid.head:
+            yield from [[], [_name(grid)]] if place else [[_name(grid)]]
+        yield from _labelled(grid)
 
 
 def _labelled(grid: Grid) -> Iterator[serialising.Row]:
