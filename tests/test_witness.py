@@ -51,6 +51,14 @@ def test_a_step_is_found_by_its_numbers_with_a_remark(way: str) -> None:
     assert not answer.has_unread_matrix
 
 
+def test_a_sentence_with_dates_alone_below_all_steps_is_no_step() -> None:
+    steps = expected("self").steps
+    whole = "\n".join(f"{name} = {matrix.tolist()}" for name, matrix in steps.items())
+    answer = read(f"{whole}\n\nThen May 5, 2024 p. 3/4 May 5, 2024.\n")
+    assert {*answer.matrices} == {*steps}
+    assert not answer.has_unread_matrix
+
+
 def test_a_mistake_among_the_numbers_stays() -> None:
     answer = read("the queries, they are [1, 3], [-1, 1] and [2.5, -3]\n")
     assert answer.matrices["Q"].values.tolist() == [[1, 3], [-1, 1], [2.5, -3]]

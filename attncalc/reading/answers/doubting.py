@@ -12,7 +12,7 @@ import numpy as np
 from attncalc.base.types import Matrix
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix
-from attncalc.reading.answers.cuts import numbers_of
+from attncalc.reading.answers.cuts import Number, numbers_of
 from attncalc.reading.answers.expected import Expected, are_weights, near, share_alike
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_SENTENCE
@@ -109,30 +109,30 @@ def leave_noise(
     right = np.concatenate([each.ravel() for each in off])
     known = {value for each in matrices.values() for value in each.values.ravel().tolist()}
     for place, each in enumerate(found.unread):
-        is_old = each.why == IN_SENTENCE and _repeats(each.text, known)
-        is_old |= each.why == IN_SENTENCE and _are_counts(each.text)
-        if is_old or not _would_be_right(each.text, right):
+        said = numbers_of(each.text)
+        is_old = each.why == IN_SENTENCE and (_repeats(said, known) or _count(said))
+        if is_old or not _would_be_right(said, right):
             found.unread[place] = each._replace(could_be_matrix=False)
 
 
-def _would_be_right(text: str, right: Matrix) -> bool:
-    """Return whether half of the numbers of a text are among right ones; counts are not: 1 2 3."""
-    said = np.array([number.value for number in numbers_of(text)])
-    if not said.size or np.array_equal(said, np.arange(said.size) + 1):
+def _would_be_right(said: list[Number], right: Matrix) -> bool:
+    """Return whether half of some numbers are among right ones; counts are not: 1 2 3."""
+    values = np.array([each.value for each in said])
+    if not said or np.array_equal(values, np.arange(values.size) + 1):
         return False
-    return bool(near(said[:, None], right[None, :]).any(axis=-1).mean() >= SOUND)
+    return bool(near(values[:, None], right[None, :]).any(axis=-1).mean() >= SOUND)
 
 
-def _are_counts(text: str) -> bool:
-    """Return whether the numbers of a text are all from 0 or 1 on, some again: 1, 1, 2, 2, 3."""
-    said = {number.value for number in numbers_of(text)}
-    return min(said) in (0, 1) and said == {min(said) + k for k in range(len(said))}
+def _count(said: list[Number]) -> bool:
+    """Return whether numbers are all those from 0 or 1 on, in any order: 1, 2, 1, 3."""
+    values = {each.value for each in said}
+    return any(values == {*range(start, start + len(values))} for start in (0, 1))
 
 
-def _repeats(text: str, known: set[float]) -> bool:
+def _repeats(said: list[Number], known: set[float]) -> bool:
     """Return whether all decimals of a text are in the matrices of the answer."""
-    said = [each.value for each in numbers_of(text) if each.entry.decimals]
-    return bool(said) and {*said} <= known
+    decimals = {each.value for each in said if each.entry.decimals}
+    return bool(decimals) and decimals <= known
 
 
 def _is_off(
