@@ -46,14 +46,19 @@ from attncalc.reading.sets import (
 )
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
-from attncalc.writing.reports import gradebook as class_rows
 from attncalc.writing.reports.gradebook import (
+    NO_ANSWER,
     ClassRow,
     Outcome,
     Stray,
+    as_csv,
+    class_document,
     column_of,
+    feedback,
     filled,
     gradebook,
+    not_marked,
+    outcome,
     points_of_column,
     totals_of,
 )
@@ -65,7 +70,7 @@ TABLES = ("table", "csv")
 HIDDEN = "(hidden)"
 """The name of a file in an anonymous table."""
 SEVERAL = "one of several answers, none of them newer"
-NOTHING = Marked("", None, class_rows.NO_ANSWER)
+NOTHING = Marked("", None, NO_ANSWER)
 """The result of an answer that was not handed in."""
 
 
@@ -141,7 +146,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
         strays = [Stray(HIDDEN, "its name may identify a student", each.what) for each in strays]
     steps = list(dict.fromkeys(name for key in samples for name in key.steps))
     lines = list(
-        class_rows.as_csv(entries, strays, steps, shown.in_cell)
+        as_csv(entries, strays, steps, shown.in_cell)
         if book is None
         else _gradebook(book, entries, given, shown)
     )
@@ -154,7 +159,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
         outputs.append(output(STDOUT, iter(lines)))
     elif not wants_table or table != STDOUT:
         several = len(given.problems) > 1
-        document = class_rows.class_document(
+        document = class_document(
             entries, strays, shown.in_words, several=several, language=language
         )
         outputs.append(output(STDOUT, tables_of(document, STDOUT)))
@@ -318,7 +323,7 @@ def _mark(way: _Way, work: _Work) -> _Done | None:
         for (name, file), answer in zip(work.handed, work.answers, strict=True)
     ]
     _, write = FORMS[way.form]
-    page = write(class_rows.feedback(work.student.name, [page for _, page in made]))
+    page = write(feedback(work.student.name, [page for _, page in made]))
     return _Done(tuple(row for row, _ in made), page, digest)
 
 
@@ -353,9 +358,9 @@ def _mark_one(
     rules = _of(key, way.rules)
     possible = possible_of(key, rules)
     marked = NOTHING if answer is None else _attempt(key, answer, rules, way, student)
-    row = class_rows.outcome(marked, "" if answer is None else answer.how, possible)
+    row = outcome(marked, "" if answer is None else answer.how, possible)
     if marked.marking is None:
-        return row, class_rows.not_marked(name, marked.error, problem.language)
+        return row, not_marked(name, marked.error, problem.language)
     return row, page_of(marked, way.shown)
 
 
@@ -384,9 +389,7 @@ def _entries(
     late: Container[tuple[int, int]],
 ) -> Iterator[ClassRow]:
     """Yield a row for each student and problem, in the order of the list."""
-    none = tuple(
-        class_rows.outcome(NOTHING, "", possible_of(key, _of(key, way.rules))) for key in samples
-    )
+    none = tuple(outcome(NOTHING, "", possible_of(key, _of(key, way.rules))) for key in samples)
     for place, student in enumerate(given.students):
         who = tuple(map(on_a_line, (student.name, student.id, student.email, student.folder)))
         for number, made in enumerate(rows.get(place, none)):

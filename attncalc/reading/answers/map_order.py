@@ -437,28 +437,32 @@ class _Fitting:
 
         The second inputs may follow those that all outputs attend to most.
         """
-        count, bests = len(self.weights), [self._best(are_sorted=each) for each in (True, False)]
-        seconds = _Fitting(self.mentions, self.weights, rank=1)._best() if any(bests[0]) else []
-        for at, order in chain(*map(enumerate, bests)):
-            if _size(order)[0] >= min(count, max(FEWEST, ENOUGH * count)):
-                yield order, at
-                behind = [] if "s" in dict(order) else seconds[at + len(order) :][:1]
-                yield from (([*order, *each], at) for each in behind if each)
+        count, orders = len(self.weights), chain(*map(enumerate, self._best()))
+        enough = min(count, max(FEWEST, ENOUGH * count))
+        found = [(order, at) for at, order in orders if _size(order)[0] >= enough]
+        yield from found
+        firsts = [each for each in found if not _has(each[0], "s")]
+        seconds, _ = _Fitting(self.mentions, self.weights, rank=1)._best() if firsts else ([], [])
+        for order, at in firsts:
+            behind = seconds[at + len(order) :][:1]
+            yield from (([*order, *each], at) for each in behind if each)
 
-    def _best(self, *, are_sorted: bool = True) -> list[_Order]:
-        """Return the longest run from each name on, of outputs in their order or in any."""
-        best: list[_Order] = [[] for _ in self.mentions]
-        for at in reversed(range(len(best))):
+    def _best(self) -> tuple[list[_Order], list[_Order]]:
+        """Return the longest runs from each name on, of outputs in their order and in any."""
+        in_order: list[_Order] = [[] for _ in self.mentions]
+        in_any: list[_Order] = [[] for _ in self.mentions]
+        for at in reversed(range(len(self.mentions))):
             for own in self._statements(at):
                 stop = at + len(own)
-                rest = best[stop] if stop < len(best) and self.mentions[stop].is_near else []
-                there, others = _outputs_of(own), _outputs_of(rest)
-                follows = max(there) < min(others, default=0) if are_sorted else True
-                if rest and follows and there.isdisjoint(others):
-                    best[at] = max(best[at], [*own, *rest], key=_size)
-                elif _is_end(self.mentions, stop) and not self._goes_on(stop):
-                    best[at] = max(best[at], own, key=_size)
-        return best
+                may_end = _is_end(self.mentions, stop) and not self._goes_on(stop)
+                is_near = any(each.is_near for each in self.mentions[stop : stop + 1])
+                for best in (in_order, in_any):
+                    rest = best[stop] if is_near else []
+                    if rest and _is_next(own, rest, in_order=best is in_order):
+                        best[at] = max(best[at], [*own, *rest], key=_size)
+                    elif may_end:
+                        best[at] = max(best[at], own, key=_size)
+        return in_order, in_any
 
     def _goes_on(self, stop: int) -> bool:
         """Return whether a name is in the sentence and on the line of the one before it."""
@@ -502,6 +506,12 @@ def _outputs_of(order: _Order) -> set[int]:
     return {k for _, outputs in order for k in outputs}
 
 
+def _is_next(own: _Order, rest: _Order, *, in_order: bool) -> bool:
+    """Return whether a run is about other outputs than a statement before it, or later ones."""
+    there, others = _outputs_of(own), _outputs_of(rest)
+    return max(there) < min(others) if in_order else there.isdisjoint(others)
+
+
 def _size(order: _Order) -> tuple[int, int]:
     return len(_outputs_of(order)), len(order)
 
@@ -537,8 +547,8 @@ def _read(run: Sequence[_Mention], order: _Order, weights: Matrix) -> Said | Non
     )
 
 
-def _has_outputs(order: _Order) -> bool:
-    return any(role == "o" for role, _ in order)
+def _has(order: _Order, role: str) -> bool:
+    return any(own == role for own, _ in order)
 
 
 def _is_strict(said: Said, weights: Matrix) -> bool:
@@ -550,7 +560,7 @@ def _is_strict(said: Said, weights: Matrix) -> bool:
 
 def _is_map(said: Said, run: Sequence[_Mention], order: _Order, weights: Matrix) -> bool:
     """Return whether names in an order are a map, by the words between them and the weights."""
-    if not _has_outputs(order) and (run[0].goes_on or not _is_strict(said, weights)):
+    if not _has(order, "o") and (run[0].goes_on or not _is_strict(said, weights)):
         return False
     if said.fit == len(said.inputs):
         words = " ".join(each.before for each in run[1:])[:LONGEST]
@@ -578,7 +588,7 @@ def _is_of_map(run: Sequence[_Mention], order: _Order) -> bool:
     kinds = {each.kind for each in lexemes_in(words[:LONGEST], {})}
     said = {plain_word(word) for word in _LETTERS.findall(words)}
     is_named = bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said)
-    if len(run) > 1 and not _has_outputs(order):
+    if len(run) > 1 and not _has(order, "o"):
         return is_named or bool(kinds & {"attends", "most"})
     if (
         kinds & _SAID

@@ -220,7 +220,8 @@ class _Parter:
         count = len(lines)
         text = " / ".join(line.text.strip() for line in lines)
         first, last = lines[0].number, lines[-1].number
-        if matrices := self._several_of_table(lines):
+        table = cells_by_line(lines)
+        if matrices := self._several_of_table(lines, table):
             for name, own in matrices:
                 kept = Grid((fitted(own),), first, last, "table")
                 self._add(Block(first, last, f"{name}: {kept.text}", [name], kept))
@@ -239,13 +240,15 @@ class _Parter:
         if 2 * good < len(cells) or (count == 1 and not _is_plain_row(rows)):
             return False
         grid = Grid((fitted(rows),), first, last, "table")
-        block = Block(first, last, text, [corner] if corner else [], grid, is_table=True)
-        self._add(replace(block, has_headings=has_headings(lines, rows)))
+        self._add(
+            Block(first, last, text, [corner] if corner else [], grid, is_table=True,
+                  has_headings=has_headings(table, rows))
+        )  # fmt: skip
         return True
 
-    def _several_of_table(self, lines: Sequence[Line]) -> list[tuple[str, Rows]]:
+    def _several_of_table(self, lines: Sequence[Line], table: Rows) -> list[tuple[str, Rows]]:
         """Return the matrices of a table, each with its name; [] for one matrix."""
-        cells = [row for row in cells_by_line(lines) if any(set(cell) - set("-: ") for cell in row)]
+        cells = [row for row in table if any(set(cell) - set("-: ") for cell in row)]
         if len({*map(len, cells)}) == 1:
             turned = [list(column) for column in zip(*cells, strict=True)]
             if found := self._vectors(cells) or self._vectors(turned):

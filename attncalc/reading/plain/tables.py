@@ -239,9 +239,9 @@ def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
     return _named(_without_sums(_filled(rows)))
 
 
-def has_headings(lines: Sequence[Line], rows: Rows) -> bool:
-    """Return whether words name each row of a table and each column, other than as such."""
-    head, *others = cells_by_line(lines)
+def has_headings(table: Rows, rows: Rows) -> bool:
+    """Return whether words name each row of entries in a table, and each column."""
+    head, *others = table
     names = [*head[1 : len(rows[0]) + 1], *(row[0] for row in others[: len(rows)])]
     is_around = len(names) == len(rows) + len(rows[0]) and not COLUMN.search(names[0])
     return is_around and all(any(map(str.isalpha, name)) for name in names)
