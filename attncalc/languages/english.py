@@ -63,7 +63,7 @@ class ToEnglish:
         self._and = form(messages[AND])
         self._whole = {form(said): form(english) for english, said in messages.items()}
         self._varied: dict[str, list[tuple[_Said, _Said]]] = {}
-        self._by_ends: dict[tuple[str, str], list[tuple[_Said, _Said]]] = {}
+        self._by_ends: dict[tuple[str, str], list[tuple[str, _Said, _Said]]] = {}
         for english, said in messages.items():
             if PLACE.search(said):
                 each = _split(said, form)
@@ -75,18 +75,21 @@ class ToEnglish:
         """Return a sentence in English, or None if it is none of the language."""
         if sentence in self._whole:
             return self._whole[sentence]
-        for said, english in self._near(sentence[:1], sentence[-1:]):
-            for values in said.values(sentence):
+        for longest, said, english in self._near(sentence[:1], sentence[-1:]):
+            for values in said.values(sentence) if longest in sentence else ():
                 if parts := self._parts(values):
                     return english.filled(parts)
         return None
 
-    def _near(self, first: str, last: str) -> list[tuple[_Said, _Said]]:
-        """Return the messages that may begin and end with these letters."""
+    def _near(self, first: str, last: str) -> list[tuple[str, _Said, _Said]]:
+        """Return the messages that may begin and end with these letters, and their longest text."""
         if (first, last) not in self._by_ends:
             begun = chain(*(self._varied.get(each, ()) for each in (first, "")))
-            own = [pair for pair in begun if pair[0].texts[-1][-1:] in (last, "")]
-            self._by_ends[first, last] = own
+            self._by_ends[first, last] = [
+                (max(said.texts, key=len), said, english)
+                for said, english in begun
+                if said.texts[-1][-1:] in (last, "")
+            ]
         return self._by_ends[first, last]
 
     def _parts(self, values: dict[str, str]) -> dict[str, str] | None:
