@@ -117,12 +117,12 @@ def _read_text(text: str, place: str, expected: Expected | None) -> Answer:
 
         answer = or_side_by_side(answer, text, place, expected)
     if suffix == ".toml" and expected is not None and not answer.connections:
-        answer = replace(answer, connections=_map_of_records(text, place, expected))
+        answer = replace(answer, connections=_map_of_records(text, answer, expected))
     return answer
 
 
 def _map_of_records(
-    text: str, place: str, expected: Expected
+    text: str, answer: Answer, expected: Expected
 ) -> tuple[WrittenConnection, ...] | None:
     """Return the map in the tables of TOML; None if there is none."""
     import tomllib
@@ -130,7 +130,7 @@ def _map_of_records(
     from attncalc.reading.answers.json_text import map_told
 
     try:
-        return map_told(tomllib.loads(text), place, expected)
+        return map_told(tomllib.loads(text), answer.place, expected, answer.matrices)
     except (ValueError, RecursionError):
         return None
 

@@ -20,6 +20,8 @@ _PART = re.compile(
 """The start of a part of a page."""
 _OWN = re.compile(r"<meta name=\"?generator\"? content=\"?attncalc\b")
 _STRUCK = ("s", "del", "strike")
+_MARKS = {"b": "**", "strong": "**", "u": "__", "i": "*", "em": "*", "mark": "**"}
+"""The signs around a number in a cell that is set off from others."""
 _LANGUAGE = re.compile(r"<html lang=\"?(\w{2})\b")
 _SKIPPED = ("style", "script", "template", "svg", "title", "head", "noscript", "button", "select",
             "annotation-xml")  # fmt: skip
@@ -47,6 +49,7 @@ _SIGNS = {"mfrac": "/", "msub": "_", "msup": "^", "msqrt": ""}
 """The sign between the children of an element of MathML."""
 _SIMPLE = re.compile(r"-?√?[\w.,∞]*")
 _BLANKS = re.compile(r"\s+")
+_NUMBER = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
 
 
 def is_html(text: str) -> bool:
@@ -106,7 +109,7 @@ class _Reader(HTMLParser):
         self.rows_at: list[int] = []
         self.piece: list[str] = []
         self.skipping: list[str] = []
-        self.prefix = ""
+        self.prefix = self.mark = ""
         self.rows: list[list[str]] | None = None
         self.named_rows = False
         self.whose: tuple[str, str] = ("", "")
@@ -121,6 +124,7 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Handle the start of an element."""
         said = {name: value or "" for name, value in attrs}
+        self.mark = _MARKS.get(tag, "")
         if self.skipping or self._is_skipped(tag, said):
             if tag not in _VOID:
                 self.skipping.append(tag)
@@ -139,6 +143,7 @@ class _Reader(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         """Handle the end of an element."""
+        self.mark = ""
         if self.skipping:
             self._end_skipped(tag)
         elif tag in _STRUCK:
@@ -167,7 +172,8 @@ class _Reader(HTMLParser):
             self.piece.append(data if self.open[-1][0] == "mtext" else data.strip())
         elif self.rows is not None:
             if self.in_cell:
-                self.rows[-1][-1] += data
+                mark = self.mark if _NUMBER.fullmatch(data) else ""
+                self.rows[-1][-1] += f"{mark}{data}{mark}"
             elif self.in_caption:
                 self.caption += data
         elif self.is_pre:

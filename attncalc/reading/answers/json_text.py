@@ -2,17 +2,18 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from math import prod
 from typing import Any
 
 from attncalc.base.errors import InputError
-from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection
+from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import connections_in
-from attncalc.reading.answers.map_lines import told_in
+from attncalc.reading.answers.map_lines import MapReader, told_in
+from attncalc.reading.answers.map_printed import stated_map
 from attncalc.reading.answers.map_words import lexemes_in
 from attncalc.reading.answers.raw import Raw, assembled, is_given, unread
 from attncalc.reading.answers.text import read_text_answer
@@ -32,6 +33,7 @@ _SHAPES = ("shape", "size", "dims")
 _VALUES = ("shown", "values", "value", "matrix", "result", "data")
 _NAMES = ("name", "step", "symbol", "matrix_name", "label", "title")
 """Keys of the name and of the matrix, in an object of a list."""
+_LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d{1,4}")
 _Named = tuple[str, Any, int]
 """A name, its value, and its head; 0 for all heads."""
@@ -62,7 +64,7 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
         not_read.append(Unread(0, "…", why, could_be_matrix=True))
     answer = assembled(place, found, not_read, connections, expected)
     if expected is not None and not answer.connections:
-        answer = replace(answer, connections=map_told(content, place, expected))
+        answer = replace(answer, connections=map_told(content, place, expected, answer.matrices))
     if expected is None or not (answer.has_unread_matrix or _are_misfits(answer, expected)):
         return answer
     other = read_text_answer("\n".join(_outline(content)), place, expected)
@@ -73,12 +75,19 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
 
 
 def map_told(
-    content: dict[str, Any], place: str, expected: Expected
+    content: dict[str, Any], place: str, expected: Expected, matrices: Mapping[str, WrittenMatrix]
 ) -> tuple[WrittenConnection, ...] | None:
-    """Return the map that the texts and the records of an object state."""
+    """Return the map that the texts and the records of an object state.
+
+    matrices: the steps of the object, whose weights rank the inputs.
+    """
     said = [each for each in _texts(content) if len(each.split()) >= FEW or "|" in each]
-    told = read_text_answer("\n".join(said), place, expected).connections or ()
-    return (*(each._replace(line=0) for each in told),) or None
+    told = read_text_answer("\n".join(said), place, expected).connections
+    heads = MapReader(expected).own_weights(matrices)
+    if not told and heads is not None:
+        lines = [each for each in _outline(content) if _LETTER.search(each.split(": ")[-1])]
+        told = (*stated_map([*enumerate(lines, start=1)], heads, expected.labels),)
+    return (*(each._replace(line=0) for each in told or ()),) or None
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -131,9 +140,9 @@ def _outline(value: Any, names: tuple[str, ...] = ()) -> Iterator[str]:
     inner = value.items() if isinstance(value, dict) else enumerate(value, start=1)
     listed = [*value.values()] if isinstance(value, dict) else value
     if listed and not any(isinstance(each, list | dict) for each in listed):
-        numbers = [_cell(each) for each in listed]
-        if all(map(is_number_cell, numbers)):
-            yield f"{words}: {', '.join(numbers)}"
+        cells = [_cell(each) for each in listed]
+        if isinstance(value, list) or all(map(is_number_cell, cells)):
+            yield f"{words}: {', '.join(cells)}"
             return
     for key, each in inner:
         if isinstance(each, list | dict):

@@ -1,13 +1,14 @@
 """Maps in text: sentences, arrows and tables among the lines of a text."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.reading.answers.answer import Unread, WrittenConnection
+from attncalc.base.types import Matrix
+from attncalc.reading.answers.answer import Unread, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import attention_in, connection_in, is_about_lines, names_in
 from attncalc.reading.answers.map_sentences import ALL, ITSELF, Heard, Share, Told, heard
@@ -60,9 +61,11 @@ class MapReader:
 
     def __init__(self, expected: Expected) -> None:
         self.labels = labels_of(expected.names)
-        turned = (-1, -2) if expected.by_columns else (-2, -1)
+        self.turned = (-1, -2) if expected.by_columns else (-2, -1)
         self.weights = [
-            np.moveaxis(each, turned, (-2, -1)).reshape(-1, *(each.shape[k] for k in turned))
+            np.moveaxis(each, self.turned, (-2, -1)).reshape(
+                -1, *(each.shape[k] for k in self.turned)
+            )
             for name, each in expected.steps.items()
             if name.rpartition(".")[2] == "A" and each.ndim > 1
         ]
@@ -266,6 +269,18 @@ class MapReader:
             or _OWN.fullmatch(name)
             for name in (line.output, *line.most, *line.second)
         )
+
+    def own_weights(self, matrices: Mapping[str, WrittenMatrix]) -> Matrix | None:
+        """Return the weights of an answer, by head, or those of the key if it lacks some.
+
+        None if the key has no weights, or those of several attentions.
+        """
+        heads, written = self.weights[0] if len(self.weights) == 1 else None, matrices.get("A")
+        if heads is None or written is None:
+            return heads
+        own = np.moveaxis(written.values, self.turned, (-2, -1))
+        is_whole = own.size == heads.size and own.shape[-2:] == heads.shape[-2:]
+        return own.reshape(heads.shape) if is_whole and np.isfinite(own).all() else heads
 
     def is_complete(self, lines: Sequence[WrittenConnection]) -> bool:
         """Return whether something is read for every output."""

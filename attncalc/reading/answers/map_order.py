@@ -16,7 +16,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
-from attncalc.reading.answers.map_words import EMPHASIZED, lexemes_in, place_of
+from attncalc.reading.answers.map_words import EMPHASIZED, labels_of, lexemes_in, place_of
 from attncalc.reading.naming.name import Tokens, heads_in
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
 from attncalc.reading.plain.marks import COMMA
@@ -25,6 +25,8 @@ from attncalc.reading.plain.other_words import ORDINALS, in_english
 LONGEST, MOST_LINES, MOST_MENTIONS, MOST_LISTED = 600, 400, 2000, 8
 MOST_BETWEEN = 6
 """The most other lines before another part of a map."""
+MOST_OF_HEADING = 3
+"""The most words of a heading that names an output."""
 FARTHEST = 3
 """The largest distance of lines between two names of a map."""
 TIE = 0.006
@@ -43,6 +45,8 @@ _WEIGHT = re.compile(
     rf"[≈~]? ?[-+]?(?<!\d)(?:\d{{0,9}}[.{COMMA}]|0,)\d{{1,20}} ?%?|[≈~] ?\d{{1,9}}"
     r"|(?<!\d)\d{1,9} ?%"
 )
+_CELL = rf"[-+−–]?\d[\d.,/{COMMA}]*"
+_CELLS = re.compile(rf"(?<![\w.]){_CELL}(?![^\W\d_])(?:[ \t|│;]+{_CELL})*")
 _ASIDE = re.compile(r"\([^()\d\x00]{0,80}\)")
 _COUNT = re.compile(r"^\n\W*\d{0,2}\W*")
 """The beginning of a line, with a count of the line or of its head."""
@@ -54,6 +58,7 @@ _SCRIPTS = re.compile(
 _NAME = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
+_NAMED = ("number", "doubtful", "symbol", "symbol in", "symbol out")
 _SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
 _SIGNS, _TO = " ,;.", ("om", "mo", "os", "so")
 """Signs that only separate names, and the roles of names with the same words between them."""
@@ -209,6 +214,8 @@ def _streams(
     ways = [(True, texts, FARTHEST) for texts in (without, listed)]
     ways += [(False, texts, FARTHEST) for texts in (without, placed, all_placed, counted)]
     ways += [(True, in_words, MOST_LINES), (False, in_numbers, MOST_LINES)]
+    sections = _in_sections(without, sides, count)
+    ways += [(are_names, sections, MOST_LINES) for are_names in (True, False) if sections]
     seen: list[list[_Mention]] = []
     for (are_names, texts, farthest), is_all in product(ways, (False, True)):
         if any(sides[0]) < are_names or (is_all and texts is not without):
@@ -232,23 +239,52 @@ def _repeated(
     return sorted(each for own in forms.values() if len(own) >= count for each in own[-count:])
 
 
+def _in_sections(
+    lines: Sequence[tuple[int, str]], sides: list[list[str]], count: int
+) -> list[tuple[int, str]]:
+    """Return the lines that name tokens, behind the name of the output that heads their section.
+
+    None if not every output heads one section, in their order.
+    """
+    found, heads = list[tuple[int, str]](), list[int]()
+    for line, text in lines:
+        words = [*map(_spelled, _NAME.findall(text))]
+        places = {place_of(word, sides[0]) for word in words} - {-1}
+        if 0 < len(words) <= MOST_OF_HEADING and len(places) == 1:
+            heads += places
+            name = next(word for word in words if place_of(word, sides[0]) in places)
+        elif heads and (places or {*words} & {*sides[1]} or re.search(_ITSELF, text)):
+            found.append((line, f"{name} | {text}"))
+    return found if heads == [*range(count)] * max(1, len(heads) // count) else []
+
+
 def is_prose(line: str) -> bool:
     """Return whether a line has several sentences, so that one may be about the map."""
     return not _BARS.search(line) and len(_SENTENCE.split(line.strip(" .\t"))) > 1
 
 
-def words_beside(row: str) -> str:
-    """Return the cells with words of a row of numbers, which may be of the map; "" for a few."""
-    cells = _BARS.split(row)
-    words = [cell for cell in cells if cell.strip() and not _DIGIT.search(cell)]
-    return " | ".join(words) if FEWEST <= len(words) < len(cells) else ""
+def words_beside(row: str, labels: Tokens) -> str:
+    """Return a row without its numbers, if words behind them name a token, or else ""."""
+    pieces = _CELLS.split(row)
+    known = {*map(_spelled, (*labels.keys, *labels.queries))}
+    is_named = len(pieces) > 1 and known & {*map(_spelled, _NAME.findall(pieces[-1]))}
+    return f"{pieces[0]} | {pieces[-1]}" if is_named else ""
 
 
 def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bool:
-    """Return whether a line soon after the last one of a map names as many inputs as it has."""
-    below = (text for number, text in lines if last < number <= last + MOST_BETWEEN)
-    counts = (sum(word in labels.keys for word in _LETTERS.findall(text)) for text in below)
-    return max(counts, default=0) >= len(labels.queries)
+    """Return whether a line behind a map without second inputs may name them.
+
+    It names a second input, or it is soon after the last line and names as many inputs as it has.
+    """
+    for number, text in lines:
+        count = sum(word in labels.keys for word in _LETTERS.findall(text))
+        if last < number <= last + MOST_BETWEEN and count >= len(labels.queries):
+            return True
+        words = lexemes_in(text[:LONGEST], labels_of(labels.keys)) if number > last else ()
+        ranks = {each.said if each.kind == "ordinal" else each.kind for each in words}
+        if ranks & {"second", "2"} and any(each.kind in _NAMED for each in words):
+            return True
+    return False
 
 
 def plain(text: str) -> str:

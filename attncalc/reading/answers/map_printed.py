@@ -1,7 +1,9 @@
-"""Maps in columns, and maps that a program prints: names or places of the largest weights."""
+"""Maps in columns, maps that a program prints, and maps that mark weights: 0.2, **0.7**, *0.1*."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
@@ -13,7 +15,9 @@ from attncalc.reading.answers.map_order import (
     MOST_LINES,
     TIE,
     Said,
+    count_exact,
     is_ranked,
+    maps_in_order,
     plain,
     written,
 )
@@ -26,6 +30,13 @@ _LARGEST = re.compile(
     r"\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|topk|(?:sort|order(?:ing)?)(?=[(\[]))",
     re.IGNORECASE,
 )
+_SIGNS = "*_★☆†‡●○◎◉△▲▽▼✓✔←!^"
+_WEIGHT = re.compile(
+    rf"((?:\\[a-z]{{2,12}} ?\{{|[{_SIGNS}] ?)*)(?<![\d.])"
+    rf"(\d{{1,9}}(?:\{{?[.,{COMMA}]\}}?\d{{1,9}})?)[%}}]{{0,3}}((?: ?[{_SIGNS}])*)"
+)
+"""A number with the marks before and behind it."""
+_POINT = re.compile(rf"\{{?[.,{COMMA}]\}}?")
 _WHOLE = re.compile(rf"(?<![\w.,{COMMA}])\d{{1,3}}(?![\w.,{COMMA}]*\d)")
 _COUNTED = re.compile(r"\[\d{1,3}\](?=\s)")
 """Places that a program prints, and R's count before a vector."""
@@ -43,6 +54,22 @@ MOST_COLUMNS, MOST_NAMED = 12, 4
 """The most columns of a row, and the most of them that may name its output."""
 ENOUGH_BITS = 6
 """How improbable it is that columns fit the weights by chance."""
+
+
+def stated_map(
+    lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens, text: str = ""
+) -> list[WrittenConnection]:
+    """Return the map that sentences, columns or a program state, and the weights confirm best.
+
+    lines: the lines that belong to no step, with their numbers.
+    heads: the weights of each head, of shape (heads, outputs, inputs).
+    text: the whole text, which may mark the largest weights.
+    """
+    stated = maps_in_order(lines, heads, labels)
+    for other in (map_in_columns, printed_map, partial(_marked_map, text)):
+        if count_exact(stated, heads, labels) < len(heads) * len(heads[0]):
+            stated = other(lines, heads, labels) or stated
+    return stated
 
 
 def printed_map(
@@ -202,6 +229,59 @@ def _bits(inputs: _Places, weights: Matrix) -> float:
             return 0
         bits += float(np.log2(max(1, choices * (choices - 1))))
     return bits
+
+
+def _marked_map(
+    text: str, lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
+) -> list[WrittenConnection]:
+    """Return the map whose inputs are marked in the rows of the weights; [] if none is.
+
+    One mark is in every row, and another one may be in each row with several weights.
+    """
+    every = [(k, row) for k, head in enumerate(heads) for row in head]
+    for rows in _marked_rows(text, [row for _, row in every]):
+        counts = Counter(mark for _, marks in rows for mark in {*marks.values()})
+        full = [mark for mark, count in counts.items() if count == len(rows)]
+        full = [mark for mark in full
+                if all([*marks.values()].count(mark) == 1 for _, marks in rows)]  # fmt: skip
+        for first, second in ((a, b) for a in full for b in (*(counts - Counter([a])), "")):
+            inputs = [[k for wanted in (first, second) for k, mark in marks.items()
+                       if mark == wanted] for _, marks in rows]  # fmt: skip
+            fit = sum(is_ranked(own, row) for own, (_, row) in zip(inputs, every, strict=True))
+            if 2 * fit > len(rows):
+                found = list[WrittenConnection]()
+                count = len(heads[0])
+                for k, head in enumerate(heads):
+                    own = slice(k * count, (k + 1) * count)
+                    at = tuple(line for line, _ in rows[own])
+                    said = Said(at, tuple(map(tuple, inputs[own])), count)
+                    found += written(said, head, k + 1 if len(heads) > 1 else 0, labels)
+                return found
+    return []
+
+
+def _marked_rows(
+    text: str, weights: Sequence[Matrix]
+) -> Iterator[list[tuple[int, dict[int, str]]]]:
+    """Yield the lines of rows of the weights, and the marks of their numbers, by column."""
+    found = list[tuple[int, dict[int, str]]]()
+    for line, own in enumerate(text.split("\n"), start=1):
+        for piece in own[:LONGEST].split("\\\\"):
+            cells = [*_WEIGHT.finditer(piece)][-len(weights[0]) :]
+            marks = {k: f"{cell[1]}{cell[3]}" for k, cell in enumerate(cells)}
+            marks = {k: mark for k, mark in marks.items() if mark}
+            if not marks:
+                continue
+            row = weights[len(found)]
+            values = [float(_POINT.sub(".", cell[2])) for cell in cells]
+            values += [0.0] * (len(row) - len(values))
+            if np.allclose(values, row, atol=TIE):
+                found.append((line, marks))
+            else:
+                found = []
+            if len(found) == len(weights):
+                yield found
+                found = []
 
 
 def _named(text: str, keys: Sequence[str]) -> Iterator[int]:

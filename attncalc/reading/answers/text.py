@@ -32,11 +32,10 @@ from attncalc.reading.answers.map_order import (
     count_exact,
     is_prose,
     is_right,
-    maps_in_order,
     may_go_on,
     words_beside,
 )
-from attncalc.reading.answers.map_printed import map_in_columns, printed_map
+from attncalc.reading.answers.map_printed import stated_map
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
     Part,
@@ -171,25 +170,21 @@ def _take_map(
     of_map: MapReader,
 ) -> None:
     """Read a map that is not complete or not right from lines that are no step."""
-    if len(of_map.weights) != 1 or not matrices:
+    if (heads := of_map.own_weights(matrices)) is None or not matrices:
         return
     steps_of = [each for each in found.taken if each.how.startswith(BECAUSE)]
     rows = {line for each in steps_of for line in each.lines}
     outside = [each for each in found.connections if each.line not in rows]
-    heads = _own_weights(matrices.get("A"), of_map.weights[0], expected)
     left = {each.line for each in found.unread}
     own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
     steps = {line for each in own_parts for line in each.lines}
     texts = dict(enumerate(text.split("\n"), start=1))
+    labels, is_complete = expected.labels, of_map.is_complete(outside)
     lines = [
-        (line, each if line not in steps or is_prose(each) else words_beside(each))
+        (line, each if line not in steps or is_prose(each) else words_beside(each, labels))
         for line, each in texts.items()
     ]
-    labels, is_complete = expected.labels, of_map.is_complete(outside)
-    stated = maps_in_order(lines, heads, labels)
-    for other in (map_in_columns, printed_map):
-        if count_exact(stated, heads, labels) < len(heads) * len(heads[0]):
-            stated = other(lines, heads, labels) or stated
+    stated = stated_map(lines, heads, labels, text)
     right, others = (count_exact(each, heads, labels) for each in (stated, outside))
     is_sure = len(heads) > 1 or not is_complete or right == len(stated)
     are_of_heads = len(heads) == 1 or all(each.head for each in outside)
@@ -206,15 +201,6 @@ def _take_map(
     is_half = all(each.is_told and not each.second for each in found.connections)
     if is_half and len(labels.keys) > 2 and may_go_on(lines, last, labels):
         _leave_told(texts, found)
-
-
-def _own_weights(written: WrittenMatrix | None, heads: Matrix, expected: Expected) -> Matrix:
-    """Return the weights of an answer, by head, or those of the key if it lacks some."""
-    if written is None:
-        return heads
-    own = np.swapaxes(written.values, -1, -2) if expected.by_columns else written.values
-    is_whole = own.size == heads.size and own.shape[-2:] == heads.shape[-2:]
-    return own.reshape(heads.shape) if is_whole and np.isfinite(own).all() else heads
 
 
 def _take_confirmed(
