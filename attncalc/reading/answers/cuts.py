@@ -32,7 +32,8 @@ _INDEX = re.compile(
     r"|\b(?:token|word|input|output|row|head|Wort|Zeile|Ausgabe|mot|ligne|palabra|fila"
     r"|slide|słowo|слово) \d{1,2}\b(?! ?[.,;/] ?-?\d)"
     r"|(?:(?<=[^\W\d_]{2} )|(?<=\b[a-z]=))\d{1,2}(?= ?(?:[|:=→]|->))"
-    r"|(?<!/)√ ?\d{1,4}(?![\d.])|sqrt ?\(\d{1,4}\)"
+    r"|(?:(?<=[÷:=*·×(] )|(?<=[÷:=*·×(])|(?<=[^\W\d_] ))√ ?\d{1,4}(?![\d.])"
+    r"|√ ?\d{1,4}(?= ?(?:[=≈)]|[^\W\d_]))|sqrt ?\(\d{1,4}\)"
     r"|\\(?:mathbb|hspace|vspace|phantom|sqrt)\{[^{}]*\}"
 )
 """Powers, indices, sizes and counts, whose digits are not entries of a matrix."""
@@ -47,14 +48,16 @@ _TIME = re.compile(
 _FRACTION = re.compile(r"\\[tdc]?frac\s*(?:\{(-?[\d.]+)\}\s*\{([\d.]+)\}|(\d)(\d))")
 _NUMBER = re.compile(
     rf"(?<![\w.{COMMA}])[-−–—⁻]?\s?(?:inf(?:inity|ty)?\b|∞|\\infty"
-    rf"|(?:\d+(?:[.{COMMA}]\d+)?(?:e[-+]?\d+)?|[.{COMMA}]\d+)(?![^\W\d_]))"
+    rf"|(?<!/)\d*√\d+|(?:\d+(?:[.{COMMA}]\d+)?(?:e[-+]?\d+)?|[.{COMMA}]\d+)(?![^\W\d_]))"
     rf"(?:/√?\d+(?:[.{COMMA}]\d+)?(?![\w.]))?(?:\s?\\?%)?",
     re.IGNORECASE,
 )
 _COUNT = re.compile(r"^[\s>*-]*\d{1,2}[.):、](?=\s)")
 _RESULT = re.compile(r"[=≈:→]\s*+&?\s*+[\[({]*+\s*+$")
-_OPERATOR = re.compile(r"\s*+[)\]]*+\s*+(?:[*·×^+/@]|\\cdot|\\times|-\s)")
-_BEHIND = re.compile(r"(?:[*·×^+/@]|\\cdot|\\times|\\frac|\bexp)\s*+[\[({]*+\s*+$")
+_OPERATOR = re.compile(r"\s*+[)\]]*+\s*+(?:[*·×^+/@]|\\cdot|\\times|-\s)|\)\(-?\d+\)")
+_BEHIND = re.compile(
+    r"(?:[*·×^+/@]|\\cdot|\\times|\\frac|\bexp)\s*+[\[({]*+\s*+$|\(-?\d+\)\($"
+)
 _RELATION, _EQUALS = re.compile(r"[=≈→]"), re.compile(r"\s*+[=≈]")
 _WORD = re.compile(
     rf"(?:[-−–—]\s?)?[\dOoQlI]{{1,7}}(?:[.{COMMA}][\dOoQlI]{{1,7}})?(?![\w.]\w)(?!\w)"

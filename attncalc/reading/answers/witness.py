@@ -108,6 +108,8 @@ _WORD_BEFORE, _WORD_BEHIND = (
 _ARGUMENT = re.compile(r"[^\W\d_]{3}\}?\s*+(?:\\left)?\((?:\s*+\\begin\{\w{1,20}+\})?\s*+[\[(]*+$")
 _BRACKET = re.compile(r"[\d}]\s*+(?:\\left)?\s*+(?:\\begin\{\w{1,20}+\}|\(|\[|⎡)\s*+$")
 
+_SLASH = re.compile(r"(?<!√\d)/(?!(?<=\d/)√)")
+"""A sign between rows, or that of a quotient without a root."""
 _ROW_ENDS = re.compile(r" / |; |\n")
 """What separates rows in the text of a part."""
 
@@ -134,7 +136,7 @@ def witnessed(
     matrices = {n: _as_stack(each, keys.get(n)) for n, each in matrices.items()}
     text = _DRAWN.sub(" ", _without_discarded(text, found))
     text = _WORK_BEHIND.sub(lambda aside: " " * len(aside[0]), text)
-    for each in (text, text.replace("/", " ")) if "/" in text else (text,):
+    for each in dict.fromkeys((text, _SLASH.sub(" ", text))):
         witness = Witness(each, found, expected, beside)
         matrices = witness.testify(matrices)
         witness.without_witnessed(matrices)
