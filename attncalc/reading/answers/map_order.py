@@ -77,6 +77,21 @@ _NTH = re.compile(r"(\d)\.?[ºª]")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
 _TWICE = re.compile(r"(?<!\w)\d{1,3} ?\(([^\W\d_]{1,40})\)")
 """A token by its number and its name: 4 (fast)."""
+_NTH_RANK = re.compile(
+    r"(?<![\w.])\d{1,2}(?:-?(?:st|nd|rd|th|[eè]me|[eè]re?|er|ro|do|[йяое]|ей)\b|\.?[ºª°]"
+    r"| ?(?:番目|位|번째|순위)|(?<=\d)等)"
+)
+"""A rank in digits: 2nd, 2º, 2番目."""
+_LIKE = (
+    r"(?:\b(?:just )?(?:like|same as|wie|come|comme|como|igual que|zoals|net als|ligesom|liksom|jak"
+    r"|так же,? как(?: и)?|как и)\b)"
+)
+_LIKENED = re.compile(
+    rf"{_LIKE} (?:\w{{1,12}} )?(\w{{1,20}})"
+    r"|(\w{1,20}?) ?(?:와|과|랑)? ?(?:마찬가지로|처럼|と同じく|と同じように)",
+    re.IGNORECASE,
+)
+"""An output that another one is like: like io, io와 마찬가지로."""
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
 _ITSELF = (
     r"(?:\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
@@ -114,7 +129,7 @@ _OF_ALL = re.compile(
     r"\b(?:все|всі|oba|obě|obie|obydwa|wszystkie|všechny|sva|kaikki|molemmat|tüm|bütün|hepsi|minden"
     r"|όλ[αεο]\w?|alle|alla|beide|begge|båda|tous|toutes|todas?|todos|ambos|ambas|tutti|tutte"
     r"|entrambi|all|both|every|each|every(?:one|body)|todo mundo|todo el mundo|tout le monde"
-    r"|jeder?|ogni|каждый|każd[yae])\b|모두|모든|كل|すべて|全て|どの|都|每个",
+    r"|jeder?|ogni|каждый|każd[yae])\b|모두|모든|[둘셋넷] 다|전부|كل|すべて|全て|どの|都|每个",
     re.IGNORECASE,
 )
 
@@ -146,6 +161,8 @@ class Said(NamedTuple):
     is_sure: bool = True
     stop: int = 0
     """How many names are before its end."""
+    is_of_all: bool = False
+    """Whether it begins with a word for all."""
 
 
 _Order = list[tuple[str, tuple[int, ...]]]
@@ -207,12 +224,13 @@ def _streams(
         [(line, _PLACE.sub(_as_number, in_english(text))) for line, text in texts]
         for texts in (without, listed)
     )
+    ranked = [(line, _LIKENED.sub(" ", _NTH_RANK.sub(" ", text))) for line, text in without]
     repeated = _repeated(without, sides, count)
     in_words, in_numbers = (
         [(line, signs.sub(" ", text)) for line, text in repeated] for signs in (_NO_LETTER, _SIGN)
     )
-    ways = [(True, texts, FARTHEST) for texts in (without, listed)]
-    ways += [(False, texts, FARTHEST) for texts in (without, placed, all_placed, counted)]
+    ways = [(True, texts, FARTHEST) for texts in (without, listed, ranked)]
+    ways += [(False, texts, FARTHEST) for texts in (without, placed, all_placed, counted, ranked)]
     ways += [(True, in_words, MOST_LINES), (False, in_numbers, MOST_LINES)]
     sections = _in_sections(without, sides, count)
     ways += [(are_names, sections, MOST_LINES) for are_names in (True, False) if sections]
@@ -373,6 +391,9 @@ def _by_head(mentions: Sequence[_Mention], heads: Matrix) -> dict[int, Said]:
                 found[k], after = best, after + best.stop
         if len(found) == len(heads):
             return found
+    for said in _stated(mentions, heads[0]):  # in both heads, ...
+        if said.is_of_all and all(all(map(is_ranked, said.inputs, each)) for each in heads):
+            return dict.fromkeys(range(1, len(heads) + 1), said)
     return {}
 
 
@@ -386,7 +407,8 @@ def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[Said]:
         run = mentions[start : start + len(order)]
         said = _read(run, order, weights)
         if said and _is_map(said, run, order, weights):
-            yield said._replace(stop=start + len(order))
+            is_of_all = _OF_ALL.search(run[0].before) is not None
+            yield said._replace(stop=start + len(order), is_of_all=is_of_all)
 
 
 def _is_end(mentions: Sequence[_Mention], stop: int) -> bool:

@@ -27,7 +27,8 @@ from attncalc.reading.plain.marks import COMMA
 
 LONGEST = 400
 _LARGEST = re.compile(
-    r"\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|topk|(?:sort|order(?:ing)?)(?=[(\[]))",
+    r"\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|topk|(?:sort|order(?:ing)?)(?=[(\[])"
+    r"|nlargest|rank(?:ing|s)?|ordine|ordre|orden|ordem|reihenfolge|kolejność|порядок)\b|순위|顺序|順位",
     re.IGNORECASE,
 )
 _SIGNS = "*_★☆†‡●○◎◉△▲▽▼✓✔←!^"
@@ -47,7 +48,7 @@ name of each output are three.
 """
 _Places = tuple[tuple[int, ...], ...]
 """The inputs of each output."""
-_BRACKETS = re.compile(r"^\W*\[\d{1,3},\]|[\[\](){}:;]")
+_BRACKETS = re.compile(r"^\W*\[\d{1,3},\]|[\[\](){}:;]|^\W*(?:tensor|array)\b")
 _CELL_OF_TOKEN = re.compile(r"(?:[^\W\d]{1,8}[. ]?)?(\d{1,3})")
 _NO_INPUT = ("", "-", "–", "—", "/", "n/a", "na", "none", "nan")
 MOST_COLUMNS, MOST_NAMED = 12, 4
