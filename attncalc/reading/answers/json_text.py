@@ -85,7 +85,8 @@ def map_told(
     told = read_text_answer("\n".join(said), place, expected).connections
     heads = MapReader(expected).own_weights(matrices)
     if not told and heads is not None:
-        lines = [each for each in _outline(content) if _LETTER.search(each.split(": ")[-1])]
+        outline = (each.replace("_", " ") for each in _outline(content))
+        lines = [each for each in outline if _LETTER.search(each.split(": ")[-1])]
         told = (*stated_map([*enumerate(lines, start=1)], heads, expected.labels),)
     return (*(each._replace(line=0) for each in told or ()),) or None
 

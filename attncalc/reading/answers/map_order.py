@@ -264,7 +264,7 @@ def _in_sections(
 
     None if not every output heads one section, in their order.
     """
-    found, heads = list[tuple[int, str]](), list[int]()
+    found, heads, known = list[tuple[int, str]](), list[int](), {*sides[0], *sides[1]}
     for line, text in lines:
         words = [*map(_spelled, _NAME.findall(text))]
         places = {place_of(word, sides[0]) for word in words} - {-1}
@@ -272,13 +272,15 @@ def _in_sections(
             heads += places
             name = next(word for word in words if place_of(word, sides[0]) in places)
         elif heads and (places or {*words} & {*sides[1]} or re.search(_ITSELF, text)):
-            found.append((line, f"{name} | {text}"))
+            is_named = next((word for word in words if word in known), "") == name
+            found.append((line, text if is_named else f"{name} | {text}"))
     return found if heads == [*range(count)] * max(1, len(heads) // count) else []
 
 
 def is_prose(line: str) -> bool:
     """Return whether a line has several sentences, so that one may be about the map."""
-    return not _BARS.search(line) and len(_SENTENCE.split(line.strip(" .\t"))) > 1
+    sentences = filter(_WORD.search, _SENTENCE.split(line.strip(" .\t")))
+    return not _BARS.search(line) and len([*sentences]) > 1
 
 
 def words_beside(row: str, labels: Tokens) -> str:
@@ -287,6 +289,16 @@ def words_beside(row: str, labels: Tokens) -> str:
     known = {*map(_spelled, (*labels.keys, *labels.queries))}
     is_named = len(pieces) > 1 and known & {*map(_spelled, _NAME.findall(pieces[-1]))}
     return f"{pieces[0]} | {pieces[-1]}" if is_named else ""
+
+
+def may_state(text: str, labels: Tokens) -> bool:
+    """Return whether a line seems to state what outputs attend to: two names, and such words."""
+    words = lexemes_in(text[:LONGEST], labels_of((*labels.keys, *labels.queries)))
+    kinds = {each.kind for each in words}
+    named = [each.said for each in words if each.kind in (*_NAMED, "ordinal")]
+    named = [each for each in named if place_of(each, labels.keys) < len(labels.queries)]
+    is_said = kinds & {"attends", "feeds", "most", "arrow"} and "data" not in kinds
+    return bool(is_said) and len(named) > 1
 
 
 def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bool:
@@ -298,8 +310,9 @@ def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bo
         count = sum(word in labels.keys for word in _LETTERS.findall(text))
         if last < number <= last + MOST_BETWEEN and count >= len(labels.queries):
             return True
-        words = lexemes_in(text[:LONGEST], labels_of(labels.keys)) if number > last else ()
-        ranks = {each.said if each.kind == "ordinal" else each.kind for each in words}
+        words = lexemes_in(text[:LONGEST], labels_of(labels.keys)) if number >= last else ()
+        ranks = {each.kind for each in words}
+        ranks |= {each.said for each in words if each.kind == "ordinal" and number > last}
         if ranks & {"second", "2"} and any(each.kind in _NAMED for each in words):
             return True
     return False
@@ -594,6 +607,9 @@ def _read(run: Sequence[_Mention], order: _Order, weights: Matrix) -> Said | Non
     fit = sum(map(is_ranked, inputs, weights))
     if fit < len(weights) and any(_VALUE in each.before for each in run[1:]):
         return None
+    for each, (a, _), (b, _) in zip(run[1:], order, order[1:], strict=False):
+        if a + b == "oo" and not each.goes_on:
+            return None
     gaps = _between(run, order)
     if any(gap.count("\0") > (role == "om") for role in ("oo", "om") for gap in gaps.get(role, ())):
         return None  # rows of numbers
@@ -647,7 +663,8 @@ def _is_of_map(run: Sequence[_Mention], order: _Order) -> bool:
     said = {plain_word(word) for word in _LETTERS.findall(words)}
     is_named = bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said)
     if len(run) > 1 and not _has(order, "o"):
-        return is_named or bool(kinds & {"attends", "most"})
+        is_of_all = _OF_ALL.search(run[0].before) is not None
+        return is_named or is_of_all or bool(kinds & {"attends", "most"})
     if (
         kinds & _SAID
         or is_named

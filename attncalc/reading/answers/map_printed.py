@@ -37,6 +37,7 @@ _WEIGHT = re.compile(
     rf"(\d{{1,9}}(?:\{{?[.,{COMMA}]\}}?\d{{1,9}})?)[%}}]{{0,3}}((?: ?[{_SIGNS}])*)"
 )
 """A number with the marks before and behind it."""
+_STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
 _POINT = re.compile(rf"\{{?[.,{COMMA}]\}}?")
 _WHOLE = re.compile(rf"(?<![\w.,{COMMA}])\d{{1,3}}(?![\w.,{COMMA}]*\d)")
 _COUNTED = re.compile(r"\[\d{1,3}\](?=\s)")
@@ -165,7 +166,7 @@ def _first_of_columns(
 def _cells(text: str, labels: Tokens) -> list[int | None] | None:
     """Return the tokens of the cells of a line, from 1, and None for none; None for other cells."""
     bare = _BRACKETS.sub(" ", text).strip().strip("|│")
-    cells = re.split(r"[|│,]", bare) if re.search(r"[|│,]", bare) else bare.split()
+    cells = re.split(r"[|│,>]", bare) if re.search(r"[|│,>]", bare) else bare.split()
     found: list[int | None] = []
     for cell in (each.strip().lower() for each in cells[: MOST_COLUMNS + 1]):
         sides = [[*map(str.lower, side)] for side in (labels.keys, labels.queries)]
@@ -267,7 +268,7 @@ def _marked_rows(
     """Yield the lines of rows of the weights, and the marks of their numbers, by column."""
     found = list[tuple[int, dict[int, str]]]()
     for line, own in enumerate(text.split("\n"), start=1):
-        for piece in own[:LONGEST].split("\\\\"):
+        for piece in _STRUCK.sub("", own[:LONGEST]).split("\\\\"):
             cells = [*_WEIGHT.finditer(piece)][-len(weights[0]) :]
             marks = {k: f"{cell[1]}{cell[3]}" for k, cell in enumerate(cells)}
             marks = {k: mark for k, mark in marks.items() if mark}

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
@@ -33,6 +33,7 @@ from attncalc.reading.answers.map_order import (
     is_prose,
     is_right,
     may_go_on,
+    may_state,
     words_beside,
 )
 from attncalc.reading.answers.map_printed import stated_map
@@ -201,6 +202,9 @@ def _take_map(
     is_half = all(each.is_told and not each.second for each in found.connections)
     if is_half and len(labels.keys) > 2 and may_go_on(lines, last, labels):
         _leave_told(texts, found)
+    if not found.connections and not any(each.of_map for each in found.unread):
+        own = (line for line, each in lines if each.strip() and may_state(each, labels))
+        _leave_lines(own, texts, found)
 
 
 def _take_confirmed(
@@ -230,10 +234,12 @@ def _leave_told(texts: Mapping[int, str], found: Collected) -> None:
     told = dict.fromkeys(each.line for each in found.connections if each.is_told)
     found.connections[:] = [each for each in found.connections if not each.is_told]
     found.taken[:] = [e for e in found.taken if e.what != "map" or e.line not in told]
-    found.unread += [
-        Unread(line, texts[line], f"it seems to be of the map: {UNCLEAR}", False, of_map=True)
-        for line in told
-    ]
+    _leave_lines(told, texts, found)
+
+
+def _leave_lines(lines: Iterable[int], texts: Mapping[int, str], found: Collected) -> None:
+    why = f"it seems to be of the map: {UNCLEAR}"
+    found.unread += [Unread(line, texts[line], why, False, of_map=True) for line in lines]
 
 
 def _replace_map(

@@ -92,7 +92,8 @@ def _with_masked(lines: list[str], queries: Sequence[str]) -> list[str]:
 
 def _named_row(match: re.Match[str] | None) -> tuple[str, list[str]]:
     """Return the name of a row and its numbers."""
-    cells = split_row(_STRUCK.sub(" ", match["rest"]).strip()) if match else None
+    rest = _STRUCK.sub(" ", match["rest"]).strip() if match else ""
+    cells = split_row(rest.replace(" / ", "  ")) if rest else None
     return match["row"] if match else "", cells or []
 
 
