@@ -41,6 +41,9 @@ _SHARED = ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_si
 """The width of a shared expert."""
 _INNER = ("intermediate_size_mlp", "intermediate_size", "d_ff", "n_inner", "d_inner", "ffn_dim",
           "ffn_hidden_size", "hidden_dim")  # fmt: skip
+_FOURFOLD = ("gpt2", "openai-gpt", "gpt_bigcode", "gptj", "codegen", "gpt_neo", "bloom", "falcon",
+             "mpt")  # fmt: skip
+"""The types whose feed-forward part is 4 times as wide as tokens, if the config does not say."""
 _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
 
@@ -548,7 +551,8 @@ class _Counting:
             multiple = self._size("block_multiple_of")
             return -(-inner // multiple) * multiple
         if not self.config.says("mlp_ratio"):
-            return self._size(f"{family.settings['block']}_ffn_dim", *_INNER, default=4 * self.d)
+            usual = 4 * self.d if self.config.get("model_type", None) in _FOURFOLD else 0
+            return self._size(f"{family.settings['block']}_ffn_dim", *_INNER, default=usual)
         inner = int(self.d * self.config.number("mlp_ratio"))
         return (inner * 2 // 3 + 7) // 8 * 8 if family.of("is_gated", self.config) else inner
 
@@ -633,6 +637,7 @@ class _Counting:
 
     def _outputs(self, head: Head, has_words: bool) -> None:
         """Add the head: what gives logits of words or classes."""
+        check_config(self.config, head.asks, self.architecture)
         d, is_of_classes = self.e if self.is_narrow else self.d, head.gives == CLASSES
         tensors = {
             name: names.split()[0]

@@ -2645,9 +2645,8 @@ def families_of(config: Config) -> list[Family]:
     is_within = isinstance(text, Mapping) and not any(each.inside for each in found)
     if is_within and "model_type" in text:
         return [_within(each) for each in families_of(Config(config.place, text))]
-    of_config = [
-        each
+    wrong = [
+        sum(config.get(key, values[0]) not in values for key, values in each.asks.items())
         for each in found
-        if all(config.get(key, values[0]) in values for key, values in each.asks.items())
     ]
-    return of_config or found
+    return [each for each, count in zip(found, wrong, strict=True) if count == min(wrong)]
