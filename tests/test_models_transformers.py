@@ -846,7 +846,7 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "Blenderbot small": (
         "BlenderbotSmallConfig",
         "BlenderbotSmallForConditionalGeneration",
-        BART,
+        BART | {"scale_embedding": True},  # of the encoder alone
     ),
     "MVP": ("MvpConfig", "MvpForConditionalGeneration", BART),
     "PLBart": ("PLBartConfig", "PLBartForConditionalGeneration", BART),
@@ -1272,6 +1272,16 @@ OF_PATCHES: dict[str, tuple[str, str, dict[str, Any]]] = {
         IMAGES | {"num_labels": 3},
     ),
     "DeiT of classes": ("DeiTConfig", "DeiTForImageClassification", IMAGES | {"num_labels": 3}),
+    "DeiT with a teacher": (
+        "DeiTConfig",
+        "DeiTForImageClassificationWithTeacher",
+        IMAGES | {"num_labels": 3},
+    ),
+    "DINOv2 of classes": (
+        "Dinov2Config",
+        "Dinov2ForImageClassification",
+        IMAGES | {"mlp_ratio": 2, "num_labels": 3},
+    ),
     "CLIP vision": (
         "CLIPVisionConfig",
         "CLIPVisionModelWithProjection",
@@ -1323,6 +1333,7 @@ STABLE = {
 }
 OF_AUDIO: dict[str, tuple[str, str, dict[str, Any]]] = {
     "wav2vec2 of letters": ("Wav2Vec2Config", "Wav2Vec2ForCTC", AUDIO),
+    "wav2vec2 of frames": ("Wav2Vec2Config", "Wav2Vec2ForAudioFrameClassification", AUDIO),
     "wav2vec2, pre-norm": ("Wav2Vec2Config", "Wav2Vec2Model", AUDIO | STABLE),
     "HuBERT of letters": ("HubertConfig", "HubertForCTC", AUDIO),
     "UniSpeech of letters": ("UniSpeechConfig", "UniSpeechForCTC", AUDIO | STABLE),

@@ -659,6 +659,9 @@ class _Counting:
             self._project(name, d, wide, rows, bias="b_pre" in tensors)
             self._vectors(*(n for n in ("gamma_pre", "beta_pre") if n in tensors), width=wide)
             d = wide
+        both = [name for name in tensors if name.startswith("W_class")]
+        for name in both:  # they read two rows, together or each its own
+            self._project(name[2:], 2 * d // len(both), self._labels(), 1, bias=True)
         if "W_out" not in tensors:
             return
         is_of_words = "lm_head" in tensors["W_out"] or not is_of_classes

@@ -590,6 +590,18 @@ _OF_POOLED_PATCHES = Head(
     {"equations": equations.attention_pooled},
     optional={"W_probe": "vision_use_head"},
 )
+_OF_FIRST_AND_MEAN = Head(
+    _at(**{"class": "classifier"}),
+    CLASSES,
+    "mean",
+    {"equations": equations.by_first_and_mean},
+)
+_OF_TWO_TOKENS = Head(
+    _at(**{"class": "cls_classifier", "class2": "distillation_classifier"}),
+    CLASSES,
+    "mean",
+    {"equations": equations.by_two_tokens},
+)
 _DINO = _like(
     _PRE,
     "DINOv2",
@@ -601,6 +613,7 @@ _DINO = _like(
     begins=_OF_PATCHES,
     own={"layer_scale1.lambda1": "lambda_1", "layer_scale2.lambda1": "lambda_2"},
     ends=_at(_NORM, out="layernorm"),
+    outputs={"ForImageClassification": _OF_FIRST_AND_MEAN},
     usual={"use_mask_token": True},
 )
 _OF_ONE_IMAGE = {"ForImageClassification": _classes("classifier", "first")}
@@ -1344,6 +1357,7 @@ _WAV2VEC = _like(
     outputs={
         "ForCTC": Head(_at(out="lm_head"), CLASSES, "all"),
         "ForSequenceClassification": _OF_AUDIO,
+        "ForAudioFrameClassification": replace(_OF_AUDIO, reads="all", behind=()),
     },
     asks={
         "do_stable_layer_norm": (False,),
@@ -2040,7 +2054,7 @@ FAMILIES = (
         "DeiT",
         "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
-        outputs={**_OF_ONE_IMAGE, "Model": _OF_POOLER},
+        outputs={**_OF_ONE_IMAGE, "WithTeacher": _OF_TWO_TOKENS, "Model": _OF_POOLER},
     ),
     _like(
         _VIT,
@@ -2186,7 +2200,7 @@ FAMILIES = (
         "blenderbot-small",
         lambda side: _of_words(side) | {"offset": 0},
         norm="post",
-        of_decoder={"equations": equations.normed_before_places},
+        of_decoder={"equations": equations.normed_before_places, "factor": None},
     ),
     _like_bart(
         "M2M-100 and NLLB",
