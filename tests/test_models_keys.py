@@ -17,6 +17,7 @@ import pytest
 import attncalc.reading.models
 from attncalc import InputError, count
 from attncalc.reading.models.families import FAMILIES
+from attncalc.reading.models.folder import Config
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 FILE = Path(attncalc.reading.models.__file__).with_name("keys.txt")
@@ -88,6 +89,13 @@ def test_keys_that_a_type_does_not_have_change_no_count(
     usual = counted(tmp_path, kind, **said)
     for key, value in stray.items():
         assert counted(tmp_path, kind, **said, **{key: value}) == usual, key
+
+
+def test_biases_of_projections_are_those_of_falcon_h1_alone() -> None:
+    for family in FAMILIES:
+        for kind in {"bamba", "falcon_h1"} & {*family.types}:
+            said = Config("", {"model_type": kind, "projectors_bias": True})
+            assert family.own_config(said).is_so("projectors_bias", False) is (kind != "bamba")
 
 
 def test_a_width_that_no_class_derives_is_asked_for(tmp_path: Path) -> None:

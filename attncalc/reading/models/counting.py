@@ -1,5 +1,6 @@
 """Counts of a model from its config alone: the matrices of its family, and what a pass takes."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
@@ -16,6 +17,7 @@ from attncalc.reading.models.family import (
     Family,
     Head,
     check_config,
+    may_have,
     own_first,
 )
 from attncalc.reading.models.folder import Config
@@ -167,7 +169,9 @@ class _Counting:
         found = (self.config.count_or_none(key) for key in ordered)
         size = next(filter(None, found), default)
         if not size:
-            names = " or ".join(map(quoted, ordered[: own or None]))
+            kind = self.config.get("model_type", None)
+            named = [key for key in ordered[: own or None] if may_have(kind, key)]
+            names = " or ".join(map(quoted, named or ordered))
             raise InputError(f"{self.config.place}: it has no {names}, which its model needs")
         if size > MOST:
             raise InputError(f"{self.config.place}: a size of {size:.0e}: at most {MOST:,}")
@@ -649,19 +653,13 @@ class _Counting:
         if head.behind and is_of_classes:
             d = self._size("classifier_proj_size")
             self._project("pre", self.d, d, bias=True)
-        if "W_probe" in tensors:
-            self._pooling()
-        elif "gain_pool" in tensors and "W_pool" not in tensors:
-            self._vectors("gain_pool", "bias_pool")
+        self._of_rows(tensors, d)
         if "W_pre" in tensors:
             wide = self._hidden(head, tensors["W_pre"], d)
             name = "pool" if head.gives == POOLED else "pre"
             self._project(name, d, wide, rows, bias="b_pre" in tensors)
             self._vectors(*(n for n in ("gamma_pre", "beta_pre") if n in tensors), width=wide)
             d = wide
-        both = [name for name in tensors if name.startswith("W_class")]
-        for name in both:  # they read two rows, together or each its own
-            self._project(name[2:], 2 * d // len(both), self._labels(), 1, bias=True)
         if "W_out" not in tensors:
             return
         is_of_words = "lm_head" in tensors["W_out"] or not is_of_classes
@@ -674,6 +672,15 @@ class _Counting:
             both = not is_tied and head.gives == MASKED and " " in head.tensors["b_out"]  # of BERT
             self._add("parameters", "b_out", *[2] * both, outs)
         self._step("out", (rows, d, outs), (rows, outs))
+
+    def _of_rows(self, tensors: Mapping[str, str], d: int) -> None:
+        """Add what a head does to all rows, or to the first and the mean of the others."""
+        if "W_class" in tensors:
+            self._project("class", 2 * d, self._labels(), 1, bias=True)
+        if "W_probe" in tensors:
+            self._pooling()
+        elif "gain_pool" in tensors and "W_pool" not in tensors:
+            self._vectors("gain_pool", "bias_pool")
 
     def _hidden(self, head: Head, name: str, d: int) -> int:
         """Return the width of the hidden layer of a head, whose weights have this name."""

@@ -590,18 +590,6 @@ _OF_POOLED_PATCHES = Head(
     {"equations": equations.attention_pooled},
     optional={"W_probe": "vision_use_head"},
 )
-_OF_FIRST_AND_MEAN = Head(
-    _at(**{"class": "classifier"}),
-    CLASSES,
-    "mean",
-    {"equations": equations.by_first_and_mean},
-)
-_OF_TWO_TOKENS = Head(
-    _at(**{"class": "cls_classifier", "class2": "distillation_classifier"}),
-    CLASSES,
-    "mean",
-    {"equations": equations.by_two_tokens},
-)
 _DINO = _like(
     _PRE,
     "DINOv2",
@@ -613,7 +601,14 @@ _DINO = _like(
     begins=_OF_PATCHES,
     own={"layer_scale1.lambda1": "lambda_1", "layer_scale2.lambda1": "lambda_2"},
     ends=_at(_NORM, out="layernorm"),
-    outputs={"ForImageClassification": _OF_FIRST_AND_MEAN},
+    outputs={
+        "ForImageClassification": Head(
+            _at(**{"class": "classifier"}),
+            CLASSES,
+            "all",
+            {"equations": equations.by_first_and_mean},
+        )
+    },
     usual={"use_mask_token": True},
 )
 _OF_ONE_IMAGE = {"ForImageClassification": _classes("classifier", "first")}
@@ -2054,7 +2049,7 @@ FAMILIES = (
         "DeiT",
         "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
-        outputs={**_OF_ONE_IMAGE, "WithTeacher": _OF_TWO_TOKENS, "Model": _OF_POOLER},
+        outputs={**_OF_ONE_IMAGE, "Model": _OF_POOLER},
     ),
     _like(
         _VIT,

@@ -224,7 +224,7 @@ class Family:
         given = {**outer, **inner, **named}
         if not self.source:
             kind = given.get("model_type")
-            given = {key: each for key, each in given.items() if _may_have(kind, key)}
+            given = {key: each for key, each in given.items() if may_have(kind, key)}
         return Config(config.place, {**self.usual, **given})
 
     def present(self, config: Config, tensors: Mapping[str, Any]) -> dict[str, Any]:
@@ -311,7 +311,7 @@ def _types_by_key() -> Mapping[str, frozenset[str]]:
     return {key: frozenset(types.split()) for key, types in pairs}
 
 
-def _may_have(kind: Any, key: str) -> bool:
+def may_have(kind: Any, key: str) -> bool:
     """Return whether a key has a meaning for a type; of a type that no line names, all have."""
     types = _types_by_key()
     return kind in types.get(key, (kind,)) or not any(kind in each for each in types.values())
@@ -321,8 +321,7 @@ def own_first(config: Config, keys: Sequence[str]) -> tuple[list[str], int]:
     """Return keys of one meaning, first those of its type, and the number of the latter."""
     kind = config.get("model_type", "")
     own = next((each for types, each in _OWN_KEYS.items() if kind in types.split()), _USUAL_KEYS)
-    own_keys = {*own.split(), *(key for key, types in _types_by_key().items() if kind in types)}
-    first = [key for key in keys if key in own_keys]
+    first = [key for key in keys if key in own.split()]
     return first + [key for key in keys if key not in first], len(first)
 
 
