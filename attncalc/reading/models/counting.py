@@ -675,8 +675,8 @@ class _Counting:
 
     def _of_rows(self, tensors: Mapping[str, str], d: int) -> None:
         """Add what a head does to all rows, or to the first and the mean of the others."""
-        if "W_class" in tensors:
-            self._project("class", 2 * d, self._labels(), 1, bias=True)
+        if "W_cls" in tensors:
+            self._project("cls", 2 * d, self._labels(), 1, bias=True)
         if "W_probe" in tensors:
             self._pooling()
         elif "gain_pool" in tensors and "W_pool" not in tensors:

@@ -603,7 +603,7 @@ _DINO = _like(
     ends=_at(_NORM, out="layernorm"),
     outputs={
         "ForImageClassification": Head(
-            _at(**{"class": "classifier"}),
+            _at(cls="classifier"),
             CLASSES,
             "all",
             {"equations": equations.by_first_and_mean},
