@@ -255,6 +255,7 @@ CASES = [
     ("RemBertForMaskedLM", {**_BERT, "input_embedding_size": 12, "output_embedding_size": 10}),
     ("RemBertModel", {**_BERT, "input_embedding_size": 12}), ("DINOv3ViTModel", _VIT),
     ("DINOv3ViTModel", {**_VIT, "num_register_tokens": 2, "use_gated_mlp": True}),
+    ("BeitModel", _VIT), ("Data2VecVisionModel", _VIT),
     ("BeitForImageClassification", {**_VIT, "use_relative_position_bias": True}),
     ("BeitForImageClassification", {
         **_VIT, "use_absolute_position_embeddings": True, "use_mean_pooling": False,

@@ -644,12 +644,14 @@ _DINO_V3 = _like(
         **{"use_mask_token": True, "num_register_tokens": 0, "use_swiglu_ffn": False},
     },
 )
+_OF_POOLER_NORM = _at(("gain", "bias"), pool="{}pooler.layernorm")
 _OF_MEAN_PATCH = Head(
-    {**_at(out="classifier"), **_at(("gain", "bias"), pool="{}pooler.layernorm")},
+    {**_at(out="classifier"), **_OF_POOLER_NORM},
     CLASSES,
     "mean",
     {"equations": equations.normed_mean("i > 0", "n - 1")},
 )
+_MEAN_PATCH = replace(_OF_MEAN_PATCH, gives=POOLED, reads="all", tensors=_OF_POOLER_NORM)
 _BEIT = _like(
     _VIT,
     "BEiT",
@@ -664,7 +666,7 @@ _BEIT = _like(
     },
     shared={"plane_of_all": "encoder.relative_position_bias.relative_position_bias_table"},
     ends={},
-    outputs={"ForImageClassification": _OF_MEAN_PATCH},
+    outputs={"ForImageClassification": _OF_MEAN_PATCH, "BeitModel": _MEAN_PATCH},
     asks={"use_mean_pooling": (True,)},
 )
 _OF_BOTH_TOWERS = ("CLIPModel", "MetaClip2Model", "OwlViTModel", "Owlv2Model", "WithProjection")
