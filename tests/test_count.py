@@ -211,11 +211,11 @@ def test_wrong_input_is_refused(tmp_path):
         count(config(tmp_path, {"model_type": "other"}))
     with pytest.raises(InputError, match="n_embd"):
         count(config(tmp_path, {"model_type": "gpt2"}))
-    routed = {"model_type": "mellum", "architectures": ["MellumForCausalLM"], "hidden_size": 8}
-    routed |= {"num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 9}
-    for key in ("mlp_layer_types", "moe_layers", "mlp_only_layers"):
+    routed = {"num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 9, "hidden_size": 8}
+    pairs = {"mlp_layer_types": "mellum", "moe_layers": "llama4_text", "mlp_only_layers": "flint"}
+    for key, kind in pairs.items():
         with pytest.raises(InputError, match=f'"{key}" is 3, where a list is needed'):
-            count(config(tmp_path, routed | {key: 3}))
+            count(config(tmp_path, routed | {"model_type": kind, key: 3}))
 
 
 MISTRAL = {**LLAMA, "model_type": "mistral", "intermediate_size": 14336, "sliding_window": 4096}
@@ -454,7 +454,7 @@ def test_a_missing_size_is_named_by_the_key_of_its_type(kind, keys, tmp_path):
     sides = {
         f"{side}_{key}": 2
         for side in ("encoder", "decoder")
-        for key in ("layers", "attention_heads")
+        for key in ("layers", "attention_heads", "ffn_dim")
     }
     said = {"model_type": kind, "vocab_size": 8, "num_mel_bins": 3, **sides}
     said |= dict.fromkeys(keys.split(), 8)

@@ -100,6 +100,7 @@ CASES = [
     ("CLIPVisionModelWithProjection", {**_VIT, "projection_dim": 6}), ("SiglipTextModel", _BERT),
     ("Dinov2Model", _VIT), ("Dinov2Model", {**_VIT, "use_swiglu_ffn": True, "mlp_ratio": 2}),
     ("Dinov2WithRegistersModel", _VIT), ("DeiTModel", _VIT), ("DeiTForImageClassification", _VIT),
+    ("Dinov2ForImageClassification", _VIT),
     ("AlbertModel", _ALBERT), ("AlbertForMaskedLM", _ALBERT),
     ("AlbertForSequenceClassification", _ALBERT), ("ElectraForMaskedLM", _ALBERT),
     ("MPNetModel", _BERT), ("MPNetForMaskedLM", _BERT), ("MarianMTModel", _MARIAN),
@@ -254,6 +255,7 @@ CASES = [
     ("RemBertForMaskedLM", {**_BERT, "input_embedding_size": 12, "output_embedding_size": 10}),
     ("RemBertModel", {**_BERT, "input_embedding_size": 12}), ("DINOv3ViTModel", _VIT),
     ("DINOv3ViTModel", {**_VIT, "num_register_tokens": 2, "use_gated_mlp": True}),
+    ("BeitModel", _VIT), ("Data2VecVisionModel", _VIT),
     ("BeitForImageClassification", {**_VIT, "use_relative_position_bias": True}),
     ("BeitForImageClassification", {
         **_VIT, "use_absolute_position_embeddings": True, "use_mean_pooling": False,

@@ -225,9 +225,9 @@ def _show_next(flags: Flags) -> None:
         remarks = ("ids are positions of tokens, from 1", *opened.remarks)
         _write_rows(opened, rows, "Start and end of the answer", remarks, flags, has_shares=True)
         return
-    has_shares = opened.model.has_shares(problem.width_of("W_out"))
-    measure = "prob" if has_shares else "logits"
-    found = solve(problem, keep=(measure,))[measure]
+    solution = solve(problem, keep=("logits", "prob"))
+    has_shares = opened.model.has_shares(solution["logits"].shape[-1])
+    found = solution["prob" if has_shares else "logits"]
     place = _place(opened, len(found), flags)
     at = f"{place + 1} of {len(found)}" if len(found) > 1 else ""
     _write_next(opened, found[place], flags, at, has_shares=has_shares)

@@ -1,5 +1,6 @@
 """Counts of a model from its config alone: the matrices of its family, and what a pass takes."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
@@ -16,6 +17,7 @@ from attncalc.reading.models.family import (
     Family,
     Head,
     check_config,
+    may_have,
     own_first,
 )
 from attncalc.reading.models.folder import Config
@@ -41,6 +43,9 @@ _SHARED = ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_si
 """The width of a shared expert."""
 _INNER = ("intermediate_size_mlp", "intermediate_size", "d_ff", "n_inner", "d_inner", "ffn_dim",
           "ffn_hidden_size", "hidden_dim")  # fmt: skip
+_FOURFOLD = ("gpt2", "openai-gpt", "gpt_bigcode", "gptj", "codegen", "gpt_neo", "bloom", "falcon",
+             "mpt")  # fmt: skip
+"""The types whose feed-forward part is 4 times as wide as tokens, if the config does not say."""
 _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
 
@@ -164,7 +169,9 @@ class _Counting:
         found = (self.config.count_or_none(key) for key in ordered)
         size = next(filter(None, found), default)
         if not size:
-            names = " or ".join(map(quoted, ordered[: own or None]))
+            kind = self.config.get("model_type", None)
+            named = [key for key in ordered[: own or None] if may_have(kind, key)]
+            names = " or ".join(map(quoted, named or ordered))
             raise InputError(f"{self.config.place}: it has no {names}, which its model needs")
         if size > MOST:
             raise InputError(f"{self.config.place}: a size of {size:.0e}: at most {MOST:,}")
@@ -548,7 +555,8 @@ class _Counting:
             multiple = self._size("block_multiple_of")
             return -(-inner // multiple) * multiple
         if not self.config.says("mlp_ratio"):
-            return self._size(f"{family.settings['block']}_ffn_dim", *_INNER, default=4 * self.d)
+            usual = 4 * self.d if self.config.get("model_type", None) in _FOURFOLD else 0
+            return self._size(f"{family.settings['block']}_ffn_dim", *_INNER, default=usual)
         inner = int(self.d * self.config.number("mlp_ratio"))
         return (inner * 2 // 3 + 7) // 8 * 8 if family.of("is_gated", self.config) else inner
 
@@ -633,6 +641,7 @@ class _Counting:
 
     def _outputs(self, head: Head, has_words: bool) -> None:
         """Add the head: what gives logits of words or classes."""
+        check_config(self.config, head.asks, self.architecture)
         d, is_of_classes = self.e if self.is_narrow else self.d, head.gives == CLASSES
         tensors = {
             name: names.split()[0]
@@ -644,10 +653,7 @@ class _Counting:
         if head.behind and is_of_classes:
             d = self._size("classifier_proj_size")
             self._project("pre", self.d, d, bias=True)
-        if "W_probe" in tensors:
-            self._pooling()
-        elif "gain_pool" in tensors and "W_pool" not in tensors:
-            self._vectors("gain_pool", "bias_pool")
+        self._of_rows(tensors, d)
         if "W_pre" in tensors:
             wide = self._hidden(head, tensors["W_pre"], d)
             name = "pool" if head.gives == POOLED else "pre"
@@ -666,6 +672,15 @@ class _Counting:
             both = not is_tied and head.gives == MASKED and " " in head.tensors["b_out"]  # of BERT
             self._add("parameters", "b_out", *[2] * both, outs)
         self._step("out", (rows, d, outs), (rows, outs))
+
+    def _of_rows(self, tensors: Mapping[str, str], d: int) -> None:
+        """Add what a head does to all rows, or to the first and the mean of the others."""
+        if "W_cls" in tensors:
+            self._project("cls", 2 * d, self._labels(), 1, bias=True)
+        if "W_probe" in tensors:
+            self._pooling()
+        elif "gain_pool" in tensors and "W_pool" not in tensors:
+            self._vectors("gain_pool", "bias_pool")
 
     def _hidden(self, head: Head, name: str, d: int) -> int:
         """Return the width of the hidden layer of a head, whose weights have this name."""

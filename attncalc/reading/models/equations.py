@@ -325,6 +325,18 @@ def normed_mean(which: str, count: str) -> Said:
     return says
 
 
+def by_first_and_mean(config: Config, layer: int) -> list[str]:
+    """Return the classes of DINOv2, which read the class token beside the mean of the patches."""
+    d = config.count("hidden_size")
+    logit = f"sum(Y_both[z,a] * W_cls[c,a] for a in {2 * d}) + b_cls[c]"
+    return [
+        "Y_mean[z in 1,a in d] = sum(Y[i,a] for i in n if i > 0) / (n - 1)  # mean of the patches",
+        f"Y_both[z in 1,a in {2 * d}] = Y[0,a] if a < {d} else Y_mean[z,a - {d}]  # side by side",
+        f"logits[z in 1,c in rows(W_cls)] = {logit}  # logits",
+        "prob[z,c] = softmax(logits[z,k] for k in rows(W_cls))[c]  # probabilities",
+    ]
+
+
 def biased_by_gates(config: Config, layer: int) -> list[str]:
     """Return the scores of WavLM, with biases for distances that gates of queries scale.
 

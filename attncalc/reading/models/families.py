@@ -601,6 +601,14 @@ _DINO = _like(
     begins=_OF_PATCHES,
     own={"layer_scale1.lambda1": "lambda_1", "layer_scale2.lambda1": "lambda_2"},
     ends=_at(_NORM, out="layernorm"),
+    outputs={
+        "ForImageClassification": Head(
+            _at(cls="classifier"),
+            CLASSES,
+            "all",
+            {"equations": equations.by_first_and_mean},
+        )
+    },
     usual={"use_mask_token": True},
 )
 _OF_ONE_IMAGE = {"ForImageClassification": _classes("classifier", "first")}
@@ -636,12 +644,14 @@ _DINO_V3 = _like(
         **{"use_mask_token": True, "num_register_tokens": 0, "use_swiglu_ffn": False},
     },
 )
+_OF_POOLER_NORM = _at(("gain", "bias"), pool="{}pooler.layernorm")
 _OF_MEAN_PATCH = Head(
-    {**_at(out="classifier"), **_at(("gain", "bias"), pool="{}pooler.layernorm")},
+    {**_at(out="classifier"), **_OF_POOLER_NORM},
     CLASSES,
     "mean",
     {"equations": equations.normed_mean("i > 0", "n - 1")},
 )
+_MEAN_PATCH = replace(_OF_MEAN_PATCH, gives=POOLED, reads="all", tensors=_OF_POOLER_NORM)
 _BEIT = _like(
     _VIT,
     "BEiT",
@@ -656,7 +666,7 @@ _BEIT = _like(
     },
     shared={"plane_of_all": "encoder.relative_position_bias.relative_position_bias_table"},
     ends={},
-    outputs={"ForImageClassification": _OF_MEAN_PATCH},
+    outputs={"ForImageClassification": _OF_MEAN_PATCH, "BeitModel": _MEAN_PATCH},
     asks={"use_mean_pooling": (True,)},
 )
 _OF_BOTH_TOWERS = ("CLIPModel", "MetaClip2Model", "OwlViTModel", "Owlv2Model", "WithProjection")
@@ -1344,6 +1354,7 @@ _WAV2VEC = _like(
     outputs={
         "ForCTC": Head(_at(out="lm_head"), CLASSES, "all"),
         "ForSequenceClassification": _OF_AUDIO,
+        "ForAudioFrameClassification": replace(_OF_AUDIO, reads="all", behind=()),
     },
     asks={
         "do_stable_layer_norm": (False,),
@@ -2186,7 +2197,7 @@ FAMILIES = (
         "blenderbot-small",
         lambda side: _of_words(side) | {"offset": 0},
         norm="post",
-        of_decoder={"equations": equations.normed_before_places},
+        of_decoder={"equations": equations.normed_before_places, "factor": None},
     ),
     _like_bart(
         "M2M-100 and NLLB",
@@ -2645,9 +2656,8 @@ def families_of(config: Config) -> list[Family]:
     is_within = isinstance(text, Mapping) and not any(each.inside for each in found)
     if is_within and "model_type" in text:
         return [_within(each) for each in families_of(Config(config.place, text))]
-    of_config = [
-        each
+    wrong = [
+        sum(config.get(key, values[0]) not in values for key, values in each.asks.items())
         for each in found
-        if all(config.get(key, values[0]) in values for key, values in each.asks.items())
     ]
-    return of_config or found
+    return [each for each, count in zip(found, wrong, strict=True) if count == min(wrong)]

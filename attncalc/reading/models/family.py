@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from attncalc.base.errors import InputError
@@ -210,14 +211,21 @@ class Family:
     rearranged: Callable[[Config, int, dict[str, Any]], dict[str, Any]] = lambda *given: given[-1]
 
     def own_config(self, config: Config) -> Config:
-        """Return the config of its tower, with the usual values of omitted keys."""
+        """Return the config of its tower, with the usual values of omitted keys.
+
+        Keys that only other types have are left out, as their classes ignore them.
+        """
         inner = config.get(self.inside, {}) if self.inside else {}
         if not isinstance(inner, Mapping):
             raise config.wrong(self.inside, inner, "an object")
         outer = {key: each for key, each in config.values.items() if key != "architectures"}
         named = {key: config.get(key, None) for key in ("architectures", "tie_word_embeddings")}
         named = {key: each for key, each in named.items() if each is not None}
-        return Config(config.place, {**self.usual, **outer, **inner, **named})
+        given = {**outer, **inner, **named}
+        if not self.source:
+            kind = given.get("model_type")
+            given = {key: each for key, each in given.items() if may_have(kind, key)}
+        return Config(config.place, {**self.usual, **given})
 
     def present(self, config: Config, tensors: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of its tensors, by field, that a model of this config has."""
@@ -293,6 +301,20 @@ _OWN_KEYS = {
     "whisper": "d_model max_source_positions max_target_positions",
 }
 """The keys of sizes, by the types whose classes have other ones than usual."""
+
+
+@cache
+def _types_by_key() -> Mapping[str, frozenset[str]]:
+    """Return the types whose classes have a key, of keys with a meaning for some types alone."""
+    lines = Path(__file__).with_name("keys.txt").read_text(encoding="utf-8").splitlines()
+    pairs = (line.split(": ") for line in lines)
+    return {key: frozenset(types.split()) for key, types in pairs}
+
+
+def may_have(kind: Any, key: str) -> bool:
+    """Return whether a key has a meaning for a type; of a type that no line names, all have."""
+    types = _types_by_key()
+    return kind in types.get(key, (kind,)) or not any(kind in each for each in types.values())
 
 
 def own_first(config: Config, keys: Sequence[str]) -> tuple[list[str], int]:
