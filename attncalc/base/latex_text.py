@@ -1,7 +1,7 @@
 """Untrusted text as LaTeX that typesets its letters, and has no other effect.
 
-pdfTeX supports the letters of western Europe. Other letters are unchanged for XeTeX and LuaTeX, if a
-font has them, and otherwise a code such as U+732B: see `LETTERS`.
+pdfTeX supports the letters of western Europe. Other letters are unchanged for XeTeX and LuaTeX, if
+a font has them, and otherwise a code such as U+732B: see `LETTERS`.
 """
 
 import re

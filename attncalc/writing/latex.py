@@ -23,9 +23,8 @@ from attncalc.writing.translated import formulas_in_language, in_language
 LINES_TOGETHER = 40
 """Entries that are aligned with one another: TeX keeps such a block in its memory."""
 
-_DOCUMENT = rf"""\documentclass[10pt]{{article}}
-{FONTS}
-""" + r"""\usepackage{amsmath}
+_DOCUMENT = r"""\documentclass[10pt]{article}
+\usepackage{amsmath}
 \usepackage{graphicx}
 \usepackage[a4paper,margin=2cm]{geometry}
 \setlength{\parindent}{0pt}
@@ -34,7 +33,6 @@ _DOCUMENT = rf"""\documentclass[10pt]{{article}}
 \renewcommand{\subsection}%
   {\@startsection{subsection}{2}{0pt}{1.5ex plus 1ex}{.2ex}{\large\bfseries}}
 \makeatother
-\begin{document}
 """
 FIRST_FONT = {"ja": [r"\let\attncalcfirst\attncalcja"]}
 """Which font has most letters, where it is not the Chinese one."""
@@ -101,7 +99,7 @@ def write_part(part: parts.Part, language: str) -> Iterator[str]:
 
 def write_together(sheets: Iterable[str]) -> Iterator[str]:
     """Yield a complete file with several documents, each on a new page."""
-    yield _DOCUMENT
+    yield f"{_DOCUMENT}{FONTS}\n\\begin{{document}}\n"
     for place, sheet in enumerate(sheets):
         if place:
             yield "\\clearpage\\setcounter{page}{1}\n"
