@@ -472,4 +472,5 @@ def test_mistakes_that_explain_a_step_equally_well_are_all_counted() -> None:
         "no score is masked.*; the mask is shifted by one.*, or the weights.*", says
     )
     for language in LANGUAGES:
-        assert catalogue(language).said(says, strict=True)
+        assert catalogue(language).said(f"1 answer, A: {says}.", strict=True)
+        assert ", or " not in catalogue(language).each(says)
