@@ -12,10 +12,13 @@ import pytest
 from conftest import Command
 from test_classes import NAMES, ROSTER, SPEC, hand_in, made, marks, right_answer, table
 
+from attncalc import Problem, check
+from attncalc.languages.catalogue import LANGUAGES, catalogue
 from attncalc.reading.attempts import newest
 from attncalc.reading.gradebook import read_gradebook
 from attncalc.reading.roster import Student
 from attncalc.writing.reports.gradebook import Totals, column_of, filled, gradebook
+from attncalc.writing.reports.many import fact
 
 HOUR = 3600
 
@@ -456,3 +459,18 @@ def test_a_note_says_that_a_large_problem_may_show_other_digits(
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set2")
     assert 'problem "1": formats is for the whole set: {"problems": [...], "formats"' in run.err
+
+
+def test_mistakes_that_explain_a_step_equally_well_are_all_counted() -> None:
+    """With two tokens, a mask that is forgotten and one that is shifted give the same."""
+    one = {name: [[1], [0]] if name == "X" else [[1]] for name in ("X", "W_Q", "W_K", "W_V")}
+    answer = {"S": [[1, 0], [0, 0]], "A": [["0.73", "0.27"], ["0.50", "0.50"]]}
+    marking = check(Problem(**one, causal=True), answer)
+    ((step, says, sample),) = fact(marking).mistakes
+    assert (step, sample) == ("A", "A[1,1] = 0.73, not 1.00")
+    assert re.fullmatch(
+        "no score is masked.*; the mask is shifted by one.*, or the weights.*", says
+    )
+    for language in LANGUAGES:
+        assert catalogue(language).said(f"1 answer, A: {says}.", strict=True)
+        assert ", or " not in catalogue(language).each(says)

@@ -279,7 +279,7 @@ def test_an_unknown_language_is_refused(attncalc: Command) -> None:
     assert '"en", "de", "fr", "es", "pt", "zh" or "ja"' in run.err
 
 
-SCRIPTS = ("boxes", "practice", "unmarked", "numbas")
+SCRIPTS = ("boxes", "practice", "unmarked", "numbas", "curve")
 NO_SENTENCES = re.compile(
     r"attncalc practice .*|[a-z]+(-[a-z]+)+|td\[.*|table\[.*|[a-z(),.\s]*|Arrow\w+|Enter"
 )

@@ -17,13 +17,14 @@ from attncalc.base.latex_text import in_latex
 from attncalc.equations.expressions import Indexed, Number, Quotient, Sum
 from attncalc.problem.samples import SAMPLES
 from attncalc.writing.document import Section
-from attncalc.writing.latex import write_latex
+from attncalc.writing.latex import write_latex, write_sheet, write_together
 from attncalc.writing.latex_math import TexMath, in_tex, name_in_tex
 from attncalc.writing.page import Contents, make_page
 
 needs_latex = pytest.mark.skipif(
     shutil.which("pdflatex") is None, reason="no pdflatex here (Debian's texlive-latex-base has it)"
 )
+XELATEX = shutil.which("xelatex")
 HOST = r"\documentclass{article}\usepackage{amsmath}\begin{document}\input{body}\end{document}"
 HOSTILE = [
     '$ & % # _ { } \\ ^ ~ < > " |',
@@ -348,13 +349,31 @@ def test_any_name_of_a_matrix_is_an_ordinary_name(name: str, written: str, entry
 def test_a_complete_document_loads_a_font_for_chinese_and_japanese_letters(
     attncalc: Command, tmp_path: Path
 ) -> None:
-    for language, font in (("zh", "FandolSong"), ("ja", "HaranoAjiMincho"), ("de", "")):
+    for language in ("zh", "ja", "de"):
         run = attncalc("self", "--language", language, "--standalone", "-o", "page.tex")
         before, text = (tmp_path / "page.tex").read_text("utf-8").split(r"\begin{document}")
-        assert rf"\setCJKmainfont{{{font}" in before if font else "CJK" not in before
-        assert ("use XeLaTeX or LuaLaTeX, which loads a font" in run.err) == bool(font)
+        assert r"\usepackage{fontspec}" in before
+        assert (r"\let\attncalcfirst\attncalcja" in text) == (language == "ja")
+        assert ("use XeLaTeX or LuaLaTeX, which loads a font" in run.err) == (language != "de")
         own = re.sub(r"\\attncalcletter\{.\}", "", text)
         assert own.isascii(), re.findall(r"[^\x00-\x7f]", own)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(XELATEX is None, reason="there is no xelatex")
+def test_every_letter_of_a_class_is_in_its_pdf_or_has_its_code(tmp_path: Path) -> None:
+    """Also letters of a later student, and letters that only the second font has."""
+    sheets = []
+    one = {name: [[1]] for name in ("X", "W_Q", "W_K", "W_V")}
+    for language, token in (("en", "ไ"), ("ja", "変"), ("zh", "这"), ("zh", "検")):
+        problem = Problem(**one, labels=[token], language=language)
+        solution = solve(problem)
+        sheets.append(write_sheet(make_page(solution, Contents(solution.steps))))
+    (tmp_path / "all.tex").write_text("".join(write_together(sheets)), "utf-8")
+    command = [str(XELATEX), "-interaction=nonstopmode", "all.tex"]
+    subprocess.run(command, cwd=tmp_path, stdout=subprocess.DEVNULL, timeout=300, check=True)
+    assert "Missing character" not in (tmp_path / "all.log").read_text("utf-8", "replace")
+    assert "Overfull" not in (tmp_path / "all.log").read_text("utf-8", "replace")
 
 
 def test_a_map_is_on_the_page_of_its_sentences() -> None:

@@ -1,7 +1,7 @@
 """Untrusted text as LaTeX that typesets its letters, and has no other effect.
 
-pdfTeX supports the letters of western Europe. Other letters are unchanged for XeTeX and LuaTeX, and
-a code such as U+732B for pdfTeX: see `LETTERS`.
+pdfTeX supports the letters of western Europe. Other letters are unchanged for XeTeX and LuaTeX, if
+a font has them, and otherwise a code such as U+732B: see `LETTERS`.
 """
 
 import re
@@ -9,12 +9,29 @@ import unicodedata
 
 from attncalc.base.text import harmless, of_each
 
-LETTERS = r"""\ifdefined\Umathchar
-  \providecommand{\attncalcletter}[2]{#1}%
-\else
-  \providecommand{\attncalcletter}[2]{\texttt{U+#2}\allowbreak}%
+FONTS = r"\ifdefined\Umathchar\usepackage{fontspec}\fi"
+r"""What a complete document loads, so that `\attncalcletter` finds other fonts."""
+LETTERS = r"""\ifdefined\attncalcletter\else
+  \newcommand{\attncalcfirst}{\attncalczh}%
+  \newcommand{\attncalccode}[1]{\texttt{U+#1}\allowbreak}%
+  \newcommand{\attncalcfont}[3]{\let#1\relax\ifdefined\newfontfamily
+    \IfFontExistsTF{#2}{\newfontfamily#1{#2}}{\IfFontExistsTF{#3}{\newfontfamily#1{#3}}{}}\fi}%
+  \ifdefined\Umathchar
+    \attncalcfont\attncalczh{FandolSong-Regular.otf}{Noto Serif CJK SC}%
+    \attncalcfont\attncalcja{HaranoAjiMincho-Regular.otf}{Noto Serif CJK JP}%
+    \newcommand{\attncalctry}[4]{{#3\iffontchar\font"#2 #1\else#4\fi}}%
+    \newcommand{\attncalcletter}[2]{\ifnum"#2>"3040 \hskip 0pt plus .1em\relax\fi
+      \attncalctry{#1}{#2}{}{\attncalctry{#1}{#2}{\attncalcfirst}{%
+        \attncalctry{#1}{#2}{\attncalczh}{\attncalctry{#1}{#2}{\attncalcja}{\attncalccode{#2}}}}}}%
+  \else
+    \newcommand{\attncalcletter}[2]{\attncalccode{#2}}%
+  \fi
 \fi"""
-r"""The definition of `\attncalcletter` for a document; arguments: a letter, its number."""
+r"""The definition of `\attncalcletter` for a document; arguments: a letter, its number.
+
+XeTeX and LuaTeX look for it in the font of the text, in that of most letters of the document, and
+in fonts of TeX Live or of the system with Chinese and Japanese letters.
+"""
 
 LETTER = re.compile(r"\\attncalcletter\{(.)\}\{[0-9A-F]{4,6}\}")
 """A letter that fonts of pdfTeX do not contain."""
@@ -29,7 +46,7 @@ def on_foreign(latex: str) -> tuple[str, ...]:
     letters = sorted(set(LETTER.findall(latex)))
     if not letters:
         return ()
-    has_font = r"\usepackage{xeCJK}" in latex and all(map(CJK.match, letters))
+    has_font = FONTS in latex and all(map(CJK.match, letters))
     font = "which loads a font" if has_font else "with a main font that has these letters"
     return (
         f"pdfLaTeX cannot set {of_each(letters)}: it shows codes such as U+{ord(letters[0]):04X}; "

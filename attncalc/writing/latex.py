@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from attncalc.base.latex_text import CJK, LETTERS, in_latex
+from attncalc.base.latex_text import FONTS, LETTERS, in_latex
 from attncalc.base.text import capital
 from attncalc.languages.catalogue import catalogue
 from attncalc.writing import document as parts
@@ -34,9 +34,8 @@ _DOCUMENT = r"""\documentclass[10pt]{article}
   {\@startsection{subsection}{2}{0pt}{1.5ex plus 1ex}{.2ex}{\large\bfseries}}
 \makeatother
 """
-_FONTS = ("FandolSong-Regular.otf", "HaranoAjiMincho-Regular.otf")
-"""Fonts of TeX Live with Chinese and with Japanese letters."""
-_KANA = re.compile("[\u3040-\u30ff]")
+FIRST_FONT = {"ja": [r"\let\attncalcfirst\attncalcja"]}
+"""Which font has most letters, where it is not the Chinese one."""
 _SKIPS = r"\setlength{\abovedisplayskip}{-0.6\baselineskip}\setlength{\belowdisplayskip}{2pt}"
 """Each display begins a paragraph here, whose empty first line is room enough."""
 _HEAD = (
@@ -100,29 +99,12 @@ def write_part(part: parts.Part, language: str) -> Iterator[str]:
 
 def write_together(sheets: Iterable[str]) -> Iterator[str]:
     """Yield a complete file with several documents, each on a new page."""
-    yield _DOCUMENT
+    yield f"{_DOCUMENT}{FONTS}\n\\begin{{document}}\n"
     for place, sheet in enumerate(sheets):
-        if not place:
-            yield f"{_cjk_fonts(sheet)}\\begin{{document}}\n"
         if place:
             yield "\\clearpage\\setcounter{page}{1}\n"
         yield sheet
     yield "\\end{document}\n"
-
-
-def _cjk_fonts(text: str) -> str:
-    """Return what loads a font with the Chinese or Japanese letters of a text, if it has any."""
-    if not CJK.search(text):
-        return ""
-    first, second = _FONTS[::-1] if _KANA.search(text) else _FONTS
-    return rf"""\ifdefined\XeTeXversion
-  \usepackage{{xeCJK}}
-  \IfFontExistsTF{{{first}}}{{\setCJKmainfont{{{first}}}}}{{\setCJKmainfont{{{second}}}}}
-\fi
-\ifdefined\directlua
-  \IfFileExists{{luatexja.sty}}{{\usepackage{{luatexja}}}}{{}}
-\fi
-"""
 
 
 class _Fit(NamedTuple):
@@ -166,7 +148,8 @@ def _body(document: parts.Document, picture: str | None, room: float) -> str:
     written = made(fit)
     smaller = rf"{fit.commands}\setlength{{\arraycolsep}}{{{5 * fit.width:.1f}pt}}{_SKIPS}"
     size = [smaller] if fit.commands else []
-    whole = "\n".join([*_HEAD, *size, *written, r"\endgroup", ""])
+    first = FIRST_FONT.get(document.language, [])
+    whole = "\n".join([*_HEAD, *first, *size, *written, r"\endgroup", ""])
     return formulas_in_language(whole, document.language, form=in_latex)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from attncalc.base.latex_text import in_latex
+from attncalc.base.latex_text import FONTS, in_latex
 from attncalc.base.types import Place
 from attncalc.equations.expressions import Indexed, Symbol
 from attncalc.languages.catalogue import catalogue
@@ -20,7 +20,7 @@ from attncalc.writing.html.elements import Html, element, joined
 from attncalc.writing.html.page import whole_page
 from attncalc.writing.html.pictures import Panel, at, map_of
 from attncalc.writing.html.style import style
-from attncalc.writing.latex import DOCUMENT_HEAD, write_part
+from attncalc.writing.latex import DOCUMENT_HEAD, FIRST_FONT, write_part
 from attncalc.writing.live.script import SLIDES, script
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Page, given_grids
@@ -308,7 +308,8 @@ _BEAMER = r"""\documentclass[10pt,aspectratio=169]{beamer}
 
 def beamer(page: Page, entries: Mapping[str, Sequence[Place]]) -> str:
     """Return slides for LaTeX's beamer: for each step its matrix, and the work of an entry."""
-    say, found = catalogue(page.language).say, [_BEAMER, DOCUMENT_HEAD]
+    say, found = catalogue(page.language).say, [_BEAMER, FONTS, DOCUMENT_HEAD]
+    found += FIRST_FONT.get(page.language, [])
     if page.title:
         title = in_latex(say(page.title))
         found.append(rf"\begin{{frame}}\centering\Large {title}\end{{frame}}")

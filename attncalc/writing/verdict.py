@@ -226,15 +226,25 @@ def _why(marking: Marking, marks: StepMarks) -> Iterator[str]:
         again = repeats if marks.is_repeated else ""
         yield f"Every entry of {name} matches this mistake: {done(marks.cause, name)}.{again}"
         return
-    slips = [each for each in marks.causes if each.is_slip and each.code != ANY_SLIP]
-    recipes = [each for each in marks.causes if not each.is_slip]
-    reasons = [done(each, name) for each in recipes][:MOST_REASONS]
-    if recipes and len(marks.causes) == len(recipes):
-        yield f"{len(recipes)} mistakes explain all of {name} equally well: {_either(reasons)}."
+    if either := explained(marks):
+        yield f"{len(marks.causes)} mistakes explain all of {name} equally well: {either}."
         return
-    maybe = reasons + [each.says for each in slips]
-    if maybe:
+    slips = [each.says for each in marks.causes if each.is_slip and each.code != ANY_SLIP]
+    if maybe := _reasons(marks) + slips:
         yield f"Possible cause: {_either(maybe)}."
+
+
+def explained(marks: StepMarks) -> str:
+    """Return the mistake, or the mistakes, that explain all of a step, as a clause; "" without."""
+    if marks.cause is not None:
+        return marks.cause.says
+    is_whole = marks.causes and not any(each.is_slip for each in marks.causes)
+    return _either(_reasons(marks)) if is_whole else ""
+
+
+def _reasons(marks: StepMarks) -> list[str]:
+    recipes = [each for each in marks.causes if not each.is_slip]
+    return [done(each, marks.step.name) for each in recipes][:MOST_REASONS]
 
 
 def done(cause: Cause, name: str) -> str:

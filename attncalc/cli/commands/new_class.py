@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncalc.base.errors import AttncalcError, InputError, OutputError
-from attncalc.base.latex_text import on_foreign
+from attncalc.base.latex_text import FONTS, on_foreign
 from attncalc.base.text import amount, of_each
 from attncalc.base.text import in_json as in_text
 from attncalc.base.workers import cores, mapped
@@ -161,7 +161,7 @@ def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, Co
 def _on_letters(shares: Sequence[_Share]) -> tuple[str, ...]:
     """Return the notes on letters that pages of the set cannot show."""
     lacking = "".join(sorted(set().union(*(share.handed.lacking for share in shares))))
-    notes = on_foreign("".join(share.handed.sheet for share in shares))
+    notes = on_foreign(FONTS + "".join(share.handed.sheet for share in shares))
     if not lacking:
         return notes
     from attncalc.writing.paper.writer import on_lacking  # it loads matplotlib

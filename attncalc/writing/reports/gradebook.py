@@ -395,9 +395,9 @@ def _causes(handed: Sequence[ClassRow], several: bool) -> Iterator[tuple[str, ..
     for each in handed:
         if (fact := each.outcome.marked) is None:
             continue
-        mistakes = [*fact.mistakes]  # and the first one, if it has several causes or none
+        mistakes = [*fact.mistakes]  # and the first one, if it has none
         if fact.first and fact.first not in {step for step, *_ in mistakes}:
-            mistakes.append((fact.first, "no single cause", each.outcome.cells[FIRST_WRONG]))
+            mistakes.append((fact.first, "no known cause", each.outcome.cells[FIRST_WRONG]))
         for step, says, sample in mistakes:
             key = _named(each, step, several), says
             counts[key] += 1

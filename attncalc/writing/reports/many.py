@@ -154,7 +154,7 @@ class Fact(NamedTuple):
     provisional: whether a part was not read.
     share: the earned share, as a fraction; "" if nothing can be earned.
     first: the step that first went wrong, or "".
-    mistakes: steps, the cause of the mistake in each, and an entry as written and as it should be.
+    mistakes: steps, the causes of the mistake in each, and an entry as written and as it should be.
     """
 
     right: bool
@@ -169,8 +169,8 @@ def fact(marking: Marking) -> Fact:
     wrong, (earned, possible) = marking.first_wrong, score(marking)
     share = str(earned / possible) if possible else ""
     first = "" if wrong is None else wrong.marks.step.name
-    known = [(each, each.cause) for each in marking.judged if each.cause is not None]
-    mistakes = [(each.step.name, cause.says, _sample(marking, each)) for each, cause in known]
+    known = [(each, verdict.explained(each)) for each in marking.judged]
+    mistakes = [(each.step.name, says, _sample(marking, each)) for each, says in known if says]
     return Fact(marking.is_done, marking.is_provisional, share, first, mistakes)
 
 

@@ -7,6 +7,7 @@ from typing import IO, Any
 import numpy as np
 
 from attncalc.base.text import capital, of_each, on_a_line
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.changes import (
@@ -22,6 +23,7 @@ from attncalc.studies.vary import MOST_SCORES, Changeover, Variation
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, kept
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
+from attncalc.writing.live.data import language_data
 from attncalc.writing.live.script import CURVE, PAGE, script
 from attncalc.writing.sentences import IN_FLOATS
 from attncalc.writing.studies.common import OF_MEASURES, filled, in_json, in_rows, lasting, shown
@@ -42,18 +44,19 @@ def document(variation: Variation, *, full: bool = False) -> Document:
 def curve_page(variation: Variation, shown: Document) -> str:
     """Return the page of a document as HTML: its curves are played over the values of a change."""
     (change,) = variation.changes
-    said = {
-        "along": on_a_line(change.about),
-        "points": [shown_value(value) for (value,) in variation.points],
+    words, runs = catalogue(variation.problem.language), script(CURVE)
+    said = language_data(variation.problem, runs) | {
+        "along": words.say(on_a_line(change.about)),
+        "points": [words.each(shown_value(value)) for (value,) in variation.points],
         "names": [each.name for each in variation.watched],
-        "digits": variation.digits,
+        "digits": [[*map(words.each, row)] for row in variation.digits],
         # a masked score is -∞, which JSON does not have
         "values": [
             [x if np.isfinite(x) else None for x in row] for row in variation.values.tolist()
         ],
     }
     looks = (style("attncalc.writing.live", f"{name}.css") for name in (PAGE, CURVE))
-    live = Live(json.dumps(said, separators=(",", ":")), script(CURVE), "".join(looks))
+    live = Live(json.dumps(said, separators=(",", ":")), runs, "".join(looks))
     return write_html(shown, live=live)
 
 
