@@ -12,6 +12,7 @@ from attncalc.reading.naming.expressions import is_product, step_of_expression
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.symbols import STEPS, compact, indexed
 from attncalc.reading.naming.vocabulary import concepts_in, plain_word, step_of_words
+from attncalc.reading.plain.marks import COLUMN
 from attncalc.reading.plain.other_words import ORDINALS
 
 LONGEST = 300
@@ -41,10 +42,6 @@ _HEAD = re.compile(
     r"|\btoken (\d{1,3}) of \d{1,4}\b",
     re.I,
 )
-_COUNTS = ("one", "two", "three", "four")
-_HEAD_ALONE = re.compile(
-    rf"[\s#*_-]{{0,8}}head ({'|'.join(_COUNTS)})[\s*_:.-]{{0,8}}", re.IGNORECASE
-)
 _IN_BRACKETS = re.compile(r"(?<![^\W\d_])[(\[]([^()\[\]]{1,60})[)\]]")
 _ASIDE = re.compile(r"\([^()]{0,60}\)")
 _ROW_OF = re.compile(
@@ -64,13 +61,6 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 """Words before the name in a line: and then softmax(S) V."""
-_SAME = re.compile(
-    r"\b(?:the same as|same as|equal to|identical to|zelfde als|gelijk aan|gleich wie"
-    r"|dieselben wie|pareil que|igual(?:es)? (?:que|a)|los mismos que|uguali? a|iguais a)\b"
-    r"[^=:;.()]{1,60}",
-    re.IGNORECASE,
-)
-"""A comparison with another matrix, which is not the name."""
 _ON_THE_WAY = re.compile(
     r"(?:np\.|torch\.|jnp\.)?(?:exp|log|ln|sqrt|max|sum)\(.*\)|e\^\{?[A-Za-z]\}?"
     r"|map\w{0,10}[\[(]\{?exp\b.{0,60}"
@@ -83,7 +73,6 @@ _TRANSPOSED = re.compile(
     re.IGNORECASE,
 )
 _QUOTIENT = re.compile(r"^\(([^()]{1,20})\) ?/ ?\(?([^()]{1,12})\)?$")
-_COLUMNS = re.compile(r"\b(?:columns?|spalten?|colonn[es]{1,2}|column[ae]s?|kolom(?:men)?)\b", re.I)
 _NUMBERED = re.compile(r"(?<=[QKSAVHO])(?:_?[{(]?(\d)[)}]?|\^[{(]{1,2}(\d)[)}]{1,2})")
 _SOFTMAX_OF = re.compile(r"(?i:softmax)\(?(?:[sS]|row|zeile|fila|ligne)?_?\{?(\d{1,3})\}?\)?")
 _DIMENSIONS = re.compile(
@@ -156,10 +145,6 @@ class Name(NamedTuple):
         return (self.row != 0) != (self.column != 0)
 
 
-_OUTPUT = re.compile(r"\\?(?:text|mathrm)?\{?head\}?_\{?(\d{1,2})\}?")
-"""The outputs of a head, as in Concat(head_1, head_2); "Head 1" is a heading."""
-
-
 def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     """Return the matrix, row or entry that a text names; None if it names none.
 
@@ -183,13 +168,10 @@ def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
 def _name_in(text: str, labels: Tokens) -> Name | None:
     """Return what a text names, for any problem."""
     clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·")))
-    clean = _SAME.sub(" ", clean)
     clean = _LEAD.sub("", clean.strip(" \t:=.,;#∴→"), count=1)
     clean = _without_calls(clean)
     if _ON_THE_WAY.fullmatch(clean):
         return None
-    if own := _OUTPUT.fullmatch(clean):
-        return Name("H", head=int(own[1]))
     clean = _QUOTIENT.sub(r"\1/\2", clean)
     head = head_in(clean)
     if head:
@@ -246,8 +228,6 @@ def head_in(text: str) -> int:
     (2, 1, 0, -1)
     """
     found = {number for _, _, number in heads_in(text[:LONGEST])}
-    if not found and (word := _HEAD_ALONE.fullmatch(text[:LONGEST])):
-        return _COUNTS.index(word[1].lower()) + 1
     return found.pop() if len(found) == 1 else 0
 
 
@@ -278,7 +258,7 @@ def _at_the_end(text: str) -> Name | None:
         return None
     other = _symbol(before.rpartition(" ")[2].strip(",;")) if name.is_vector else None
     if other and other.matrix == name.matrix and other.row + 1 == name.row > 1:
-        return name._replace(row=0, turned=_COLUMNS.search(before) is not None)
+        return name._replace(row=0, turned=COLUMN.search(before) is not None)
     return name
 
 
