@@ -74,7 +74,6 @@ _TRANSPOSED = re.compile(
 )
 _QUOTIENT = re.compile(r"^\(([^()]{1,20})\) ?/ ?\(?([^()]{1,12})\)?$")
 _NUMBERED = re.compile(r"(?<=[QKSAVHO])(?:_?[{(]?(\d)[)}]?|\^[{(]{1,2}(\d)[)}]{1,2})")
-_SOFTMAX_OF = re.compile(r"(?i:softmax)\(?(?:[sS]|row|zeile|fila|ligne)?_?\{?(\d{1,3})\}?\)?")
 _DIMENSIONS = re.compile(
     r"[(\[]?\b\d{1,4}\s{0,3}(?:×|x|by)\s{0,3}\d{1,4}(?:\s?(?:×|x|by)\s{0,3}\d{1,4})?\b[)\]]?"
 )
@@ -240,9 +239,6 @@ def heads_in(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _symbol(text: str) -> Name | None:
-    if (of := _SOFTMAX_OF.fullmatch(compact(text))) and len(text) < 30:
-        is_head = "S" in compact(text)[1:]
-        return Name("A", number=int(of[1])) if is_head else Name("A", row=int(of[1]))
     found = indexed(text)
     if found is None:
         return None

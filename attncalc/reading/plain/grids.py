@@ -240,10 +240,7 @@ class _Finder:
         if not rows:
             return _FILL * len(match[0])
         kind = "bare" if match[1].startswith(BARE) else "environment"
-        behind = match.string[match.end() : match.end() + 40].lstrip()
-        if kind == "bare" and len(rows[0]) == 1 and behind.startswith(OPEN):
-            return _FILL * len(match[0])  # the names of the rows
-        rows = _even(fitted(rows))
+        rows = fitted(rows)
         own = without_names(rows) if kind == "bare" else rows
         return self._kept([own], match.start(), match.end(), kind)
 
@@ -315,9 +312,3 @@ class _Finder:
 
     def _fault(self, start: int, what: str) -> None:
         self.document.faults.append((self.line(start), what))
-
-
-def _even(rows: Rows) -> Rows:
-    """Fill up rows whose last cells are missing."""
-    width = max((len(row) for row in rows), default=0)
-    return [[*row, ""] if len(row) == width - 1 and width > 2 else row for row in rows]

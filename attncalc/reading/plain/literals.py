@@ -148,8 +148,6 @@ def _joined(tree: Tree) -> str:
 def _flat_rows(text: str, *, is_round: bool) -> Rows:
     """Split `1 3; -1 1` into rows at semicolons and line ends."""
     text = text.replace("...\n", " ")
-    if ";" not in text and "\n" in text.strip() and text.rstrip().endswith(","):
-        text = text.replace("\n", " ")
     rows = [_flat_cells(row) for row in re.split(r"[;\n]", text) if row.strip(" ,\t")]
     if (is_round or COMMA in text) and "\n" not in text and all(len(row) == 1 for row in rows):
         return [[row[0] for row in rows]]

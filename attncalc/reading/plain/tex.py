@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from attncalc.reading.plain.marks import BREAK, CELL, COMMA, ROW
+from attncalc.reading.plain.marks import BREAK, CELL, ROW
 from attncalc.reading.plain.tidy import Struck
 
 DEEPEST = 30
@@ -175,12 +175,9 @@ class _Converter:
             return " "
         if character == "&" and self.in_matrix:
             return CELL
-        if not self.is_tex or (character == "~" and self._before_number()):
+        if not self.is_tex:
             return character
         return " " if character in "&~" else ""
-
-    def _before_number(self) -> bool:
-        return self.text[self.position : self.position + 1].isdigit()
 
     def _newline(self) -> None:
         self.line += 1
@@ -203,10 +200,7 @@ class _Converter:
     def _group(self) -> None:
         """Remove the braces of a group; those of an index or of a power stay."""
         before = (self.out[-1] if self.out else "").rstrip()[-1:]
-        if self.text.startswith(",}", self.position) and before.isdigit():
-            self._emit(COMMA)
-            self.position += 2
-        elif before and before in "^_":
+        if before and before in "^_":
             inner = self._argument_after_brace()
             self._emit(inner if inner in ("T", "") else "{" + inner + "}")
         elif 0 < self.depth < DEEPEST:
@@ -302,8 +296,6 @@ class _Converter:
             self._emit(" " if sign in ";: " else "")
         elif sign == "\n":
             self._newline()
-        elif sign == "|":
-            self._emit("|")
         else:
             self._emit(sign)
 
