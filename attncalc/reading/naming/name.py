@@ -61,6 +61,13 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 """Words before the name in a line: and then softmax(S) V."""
+_SAME = re.compile(
+    r"\b(?:the same as|same as|equal to|identical to|zelfde als|gelijk aan|gleich wie"
+    r"|dieselben wie|pareil que|igual(?:es)? (?:que|a)|los mismos que|uguali? a|iguais a)\b"
+    r"[^=:;.()]{1,60}",
+    re.IGNORECASE,
+)
+"""A comparison with another matrix, which is not the name."""
 _ON_THE_WAY = re.compile(
     r"(?:np\.|torch\.|jnp\.)?(?:exp|log|ln|sqrt|max|sum)\(.*\)|e\^\{?[A-Za-z]\}?"
     r"|map\w{0,10}[\[(]\{?exp\b.{0,60}"
@@ -167,6 +174,7 @@ def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
 def _name_in(text: str, labels: Tokens) -> Name | None:
     """Return what a text names, for any problem."""
     clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·")))
+    clean = _SAME.sub(" ", clean)
     clean = _LEAD.sub("", clean.strip(" \t:=.,;#∴→"), count=1)
     clean = _without_calls(clean)
     if _ON_THE_WAY.fullmatch(clean):

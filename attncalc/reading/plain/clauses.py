@@ -50,6 +50,8 @@ _HIDDEN = "\ue008"
 _TERM = r"\d[\d./,]{0,12} ?[·*×]? ?[^\W\d_]_?\{?[\d]{0,3}\}?"
 _COMBINATION = re.compile(rf"\s*+(?:[-+]\s*+)?{_TERM}(?:\s*+[-+]\s*+(?:{_TERM}|…|\.\.\.))++\s*+")
 """A sum of vectors, each multiplied by a number: 0.62 v1 + 0.38 v2."""
+_SUM = re.compile(r"[∑Σ‖]|(?:sum|tr|mean)\b ?[_({\[]|\|\|")
+"""An expression that a preceding number multiplies."""
 _COUNT = re.compile(r"\s*\d{1,3} [^\W\d_]{4,}(?=[\s,.;]|$)")
 """A number of things at the start of a sentence: 3 tokens."""
 _EDGES = " \t.,;$|"
@@ -160,6 +162,8 @@ def _of_value_and_name(text: str, start: int) -> tuple[Kind, str, str] | None:
     value = before.rstrip(" ,;|").removesuffix(".").strip()
     if _COMBINATION.fullmatch(text):
         return "work", text, ""
+    if _SUM.match(text, start):  # 1/2 ∑ (O - T)^2: a factor, not a result
+        return None
     rest = _SEPARATOR.sub("", text[len(before) :]).strip()
     if value and all(map(is_number_cell, split_row(value) or [""])):
         return "row", value, rest

@@ -17,6 +17,9 @@ _MARKS = re.compile(
 _WRAPPERS = re.compile(
     r"\\(?:mathbf|underline|boldsymbol|mathrm|textbf|text|mathit|boxed|color\{\w*\})\s*\{([^{}]*)\}"
 )
+_SPACES = re.compile(
+    r"\\(?:hspace|vphantom|phantom)\*?\s*\{[^{}]*\}|\\rule\s*\{[^{}]*\}\s*\{[^{}]*\}"
+)
 _FRACTION = re.compile(r"\\[tdc]?frac\s*(?:\{([^{}]*)\}|(\d))\s*(?:\{([^{}]*)\}|(\d))")
 _POWER = re.compile(
     r"(?:([+-]?[\d.,]+) ?(?:×|x|\*|·|\\times|\\cdot) ?|([+-]?))10 ?(?:\^|\*\*) ?([+-]?\d+)"
@@ -107,7 +110,7 @@ def _read(text: str, decimal_comma: bool) -> Entry:
 
 def _plain(text: str) -> str:
     """Return an entry without marks and without TeX's commands."""
-    clean = _MARKS.sub("", text.translate(_SIGNS)).strip("* ")
+    clean = _MARKS.sub("", _SPACES.sub("", text.translate(_SIGNS))).strip("* ")
     if "\\" in clean:
         for _ in range(4):
             clean = _WRAPPERS.sub(r"\1", clean)

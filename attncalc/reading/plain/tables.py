@@ -20,6 +20,7 @@ from attncalc.reading.plain.rows import (
 
 _TABLE = re.compile(r"\s*[|│╭├╰┌└┏┡└+]")
 _RULE = re.compile(r"[\s|:+\-─━═│┃╭├╰┌└┬┼┴╮┤╯┐┘=]*")
+_DELIMITER = re.compile(r"(?=[^|]*+\|)[ \t]*+:?--[-:| \t]*+|(?=[ \t|+-]*---)[-:|+ \t]*+")
 _BAR = re.compile(r"[|│┃]")
 _OUTER = re.compile(r"^[|│┃]|[|│┃]$")
 _FRAMES = "╭├╰┌└+│┃"
@@ -51,7 +52,8 @@ def table_at(lines: Sequence[Line], start: int) -> int:
     below = lines[start + 1].text if start + 1 < len(lines) else ""
     if "\t" in text.strip():
         return _tabs(lines, start)
-    if not _TABLE.match(text) or not _BAR.search(text + below):
+    begins = _TABLE.match(text) and _BAR.search(text + below)
+    if not begins and not ("|" in text and _DELIMITER.fullmatch(below)):
         return 0
     stop = start
     while stop < len(lines) and (_TABLE.match(lines[stop].text) or _BAR.search(lines[stop].text)):

@@ -56,6 +56,7 @@ _CHARACTERS = str.maketrans(
     }
 )
 _LETTERS = re.compile("[\U0001d400-\U0001d7ff]+")
+_VULGAR = re.compile("(?<![\\d.,/])([0-9]{1,6})?([¼½¾⅐-⅞])")
 _SUBSCRIPTS = re.compile("[₀-₉₊₋₍₎ₐₑₒₓₖᵢⱼᵥ]+")
 _SUPERSCRIPTS = re.compile("[⁰¹²³⁴-⁹⁽⁾⁻]+")
 _TAGS = re.compile(
@@ -161,8 +162,15 @@ _ANGLES = re.compile(r"[<⟨〈] ?(-?[\d.]{1,12}(?:, ?-?[\d.]{1,12}){1,60}) ?[>�
 """A vector in angle brackets: <0, 1>."""
 
 
+def _vulgar(match: "re.Match[str]") -> str:
+    """Return a fraction in one character, and the whole number before it, as one fraction."""
+    above, _, below = unicodedata.normalize("NFKC", match[2]).partition("⁄")
+    return f"{int(match[1] or 0) * int(below) + int(above)}/{below}"
+
+
 def _letters(text: str) -> str:
     """Return mathematical letters as letters, and raised and lowered digits with ^ and _."""
+    text = _VULGAR.sub(_vulgar, text)
     text = _LETTERS.sub(lambda m: unicodedata.normalize("NFKC", m[0]), text)
     text = _SUBSCRIPTS.sub(lambda m: "_" + unicodedata.normalize("NFKC", m[0]), text)
     if "qrt" in text:
