@@ -47,7 +47,10 @@ _PRINTED = tuple(
         # torch and JAX: one number
         (("tensor(", "rray("), r"\b(?:tensor|Array|array)\( ?([-+]?[.\d][-+.\de]{0,30})"
          r"(?:, ?\w{4,13} ?= ?[\w.:<>']{1,40}){0,4} ?\)", r"\1"),
-        # results printed after their assignment
+        # elementwise functions, and results printed after their assignment
+        (("map(", "apply"),
+         r"\b(\w{1,20})\.(?:apply|applyfunc|apply_map|applymap|map)\("
+         r"(?:lambda \w{1,9} ?: ?)?(?:\w{1,9}\.)?exp\b[^\n;]{0,60}\)(?=[ \t]*(?:;|$))", r"exp(\1)"),
         ((";",), r"^([ \t]*([A-Za-z]\w{0,20}) ?= ?[^\n;]{1,200});[ \t]*\2[ \t]*$", r"\1"),
         # Python: matrices in a dictionary
         (_IN_DICTIONARY, r"(?<=[\]\d'>][)\]])\}(?=[ \t]*$)", ""),
