@@ -15,6 +15,7 @@ _IN_CODE = {"A": "weights|attn|attention|alphas?|probs?|att|attention_weights|at
 _VARIABLES = tuple((re.compile(rf"\b(?:{words})\b"), name) for name, words in _IN_CODE.items())
 _EVALUATED = re.compile(r"^(?:evalf|N|simplify|expand)(?:\[\d{1,2}\])?[\[(]([^\[\]]{1,80})[\])]$")
 _ROUNDED = re.compile(r"\b[Rr]ound[(\[]([A-Za-z]\w{0,20}), ?[\d.]{1,8}[)\]]")
+_TRANSPOSED = re.compile(r"([A-Za-z]\w{0,20}), ?transpose_b ?= ?True\)")
 _ROOT = re.compile(
     r"(?:√|sqrt)(?:d(?:k|im|model|v)?|n|\d+)?|(?<=/)(?:dk|d|\d+)$|(?<=/)dk?(?=[A-Z])"
 )
@@ -66,7 +67,7 @@ def is_product(text: str) -> bool:
 
 def _skeleton(text: str) -> str:
     """Return an expression without signs of products, brackets and blanks."""
-    text = _ROUNDED.sub(r"\1", _EVALUATED.sub(r"\1", text))
+    text = _TRANSPOSED.sub(r"\1^T)", _ROUNDED.sub(r"\1", _EVALUATED.sub(r"\1", text)))
     clean = GRID.sub("M", text).replace("ᵀ", "^T").replace("K.T", "K^T").replace("K.t()", "K^T")
     clean = re.sub(r"\b(?:[Tt]ranspose|t)[(\[](\w)[)\]]", r"\1^T", clean)
     if _CODE.search(clean):
