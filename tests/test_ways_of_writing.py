@@ -31,8 +31,9 @@ BOTH = {
     "K^T = [3 2 -2.5; -0.5 -1.5 3.5]",
     "tables without outer bars": "Q\n\na | b\n--|--\n1 | 3\n-1 | 1\n2.5 | -2\n\n"
     "K\n\na | b\n--|--\n3 | -0.5\n2 | -1.5\n-2.5 | 3.5",
-    "tags of HTML": "<p>Q:</p><p>1 3<br>-1 1<br/>2.5 -2</p><ul><li>k<sub>1</sub> = (3, -0.5)</li>"
-    "<li>k<sub>2</sub> = (2, -1.5)</li><li>k<sub>3</sub> = (-2.5, 3.5)</li></ul>",
+    "tags of HTML": "<p>The <b>Q</b></p><p>1 3<br>-1 1<br/>2.5 <b>-2</b></p>"
+    "<ul><li>k<sub>1</sub> = (3, -0.5)</li><li>k<sub>2</sub> = (2, -1.5)</li>"
+    "<li>k<sub>3</sub> = (-2.5, 3.5)</li></ul>",
 }
 """Answers with the queries and the keys of the first sample."""
 

@@ -81,6 +81,7 @@ _TRANSPOSED = re.compile(
 )
 _QUOTIENT = re.compile(r"^\(([^()]{1,20})\) ?/ ?\(?([^()]{1,12})\)?$")
 _NUMBERED = re.compile(r"(?<=[QKSAVHO])(?:_?[{(]?(\d)[)}]?|\^[{(]{1,2}(\d)[)}]{1,2})")
+_SOFTMAX_OF = re.compile(r"(?i:softmax)\(?(?:[sS]|row|zeile|fila|ligne)?_?\{?(\d{1,3})\}?\)?")
 _DIMENSIONS = re.compile(
     r"[(\[]?\b\d{1,4}\s{0,3}(?:×|x|by)\s{0,3}\d{1,4}(?:\s?(?:×|x|by)\s{0,3}\d{1,4})?\b[)\]]?"
 )
@@ -151,6 +152,10 @@ class Name(NamedTuple):
         return (self.row != 0) != (self.column != 0)
 
 
+_OUTPUT = re.compile(r"\\?(?:text|mathrm)?\{?head\}?_\{?(\d{1,2})\}?")
+"""The outputs of a head, as in Concat(head_1, head_2); "Head 1" is a heading."""
+
+
 def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     """Return the matrix, row or entry that a text names; None if it names none.
 
@@ -179,6 +184,8 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
     clean = _without_calls(clean)
     if _ON_THE_WAY.fullmatch(clean):
         return None
+    if own := _OUTPUT.fullmatch(clean):
+        return Name("H", head=int(own[1]))
     clean = _QUOTIENT.sub(r"\1/\2", clean)
     head = head_in(clean)
     if head:
@@ -247,6 +254,9 @@ def heads_in(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _symbol(text: str) -> Name | None:
+    if (of := _SOFTMAX_OF.fullmatch(compact(text))) and len(text) < 30:
+        is_head = "S" in compact(text)[1:]
+        return Name("A", number=int(of[1])) if is_head else Name("A", row=int(of[1]))
     found = indexed(text)
     if found is None:
         return None

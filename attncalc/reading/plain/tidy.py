@@ -60,9 +60,10 @@ _VULGAR = re.compile("(?<![\\d.,/])([0-9]{1,6})?([¼½¾⅐-⅞])")
 _SUBSCRIPTS = re.compile("[₀-₉₊₋₍₎ₐₑₒₓₖᵢⱼᵥ]+")
 _SUPERSCRIPTS = re.compile("[⁰¹²³⁴-⁹⁽⁾⁻]+")
 _TAGS = re.compile(
-    r"<(/?)(?:(?P<line>p|div|ul|ol|li|h[1-6]|pre|table|br ?|tr|tbody|thead|tfoot)|(?P<cell>t[dh])"
-    r"|(?P<index>sub|sup)|b|i|u|em|strong|span|center|font|code|small|big|mark|html|body|math)"
-    r"(?: [^<>\n]{0,200})?/?>",
+    r"(?P<line>(?:</?(?:p|div|ul|ol|li|h[1-6]|pre|table|tbody|thead|tfoot)(?: [^<>\n]{0,200})?/?>"
+    r"[ \t]*)+|<(?:tr|br)(?: [^<>\n]{0,200})?/?>)"
+    r"|<(?P<end>/?)(?:(?P<cell>t[dh])|(?P<index>sub|sup)|b|i|u|em|strong|span|center|font|code"
+    r"|small|big|mark|html|body|math)(?: [^<>\n]{0,200})?/?>",
     re.IGNORECASE,
 )
 _ROW_TAG = re.compile(
@@ -201,13 +202,12 @@ def _without_struck(text: str) -> tuple[str, list[Struck]]:
 
 def _plain(tag: "re.Match[str]") -> str:
     """Return what a tag means in a text: a line end, unless the file has one, a bar, an index."""
-    is_end = bool(tag[1])
     if tag["index"]:
-        return "}" if is_end else "_{" if tag["index"].lower() == "sub" else "^{"
+        return "}" if tag["end"] else "_{" if tag["index"].lower() == "sub" else "^{"
     if tag["cell"]:
-        return "" if is_end else "|"
+        return "" if tag["end"] else "|"
     before = tag.string[max(0, tag.start() - DEEPEST_INDENT) : tag.start()].rstrip(" \t")
-    has_end = before[-1:] in ("", "\n", ">") or tag.string[tag.end() : tag.end() + 1] == "\n"
+    has_end = before[-1:] in ("", "\n") or tag.string[tag.end() : tag.end() + 1] == "\n"
     return BREAK if tag["line"] and not has_end else ""
 
 
