@@ -226,10 +226,9 @@ class Keeper(Labels):
     def _keep_heads(self, block: Block, grid: Grid, name: Name, how: str) -> None:
         again, self.again = self.again, False
         how = f"{how}, marked as a correction" if again else how
-        turned = name.turned != block.turned
         for number, rows in enumerate(grid.heads, start=1):
             several = number if len(grid.heads) > 1 else 0
-            self.keep_part(block, name._replace(turned=turned), rows, how, several)
+            self.keep_part(block, name, rows, how, several)
             if again and self.last is not None and self.found.parts[-1:] == [self.last]:
                 self.last = self.found.parts[-1] = self.last._replace(is_again=True)
 

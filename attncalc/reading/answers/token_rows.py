@@ -9,7 +9,7 @@ from attncalc.reading.plain.rows import split_row
 
 LONGEST = 1000
 _GIVEN = re.compile(
-    r"\s*(?P<row>(?:[^\W\d][^\s\d:]{0,30} ?){1,6})\s*(?P<sign>->|→|=>|:|(?<=\s)(?=\d))"
+    r"\s*(?P<row>[^\W\d][^\s\d:]{0,30}(?: [^\W\d][^\s\d:]{0,30}){0,5})\s*(?P<sign>->|→|=>|:|(?<=\s)(?=\d))"
     r"\s*(?P<rest>.{3,600})"
 )
 _ROW = re.compile(

@@ -79,8 +79,6 @@ MOST_ROWS = 100
 
 _BETWEEN_DIGITS = re.compile(r"(?<=[\dlIO]),(?=\d)")
 _LABEL = re.compile(r"\s*:")
-_DRAWN = re.compile(r"^\s{0,200}/(?=\s)|(?<=\s\s)/(?=\s)|(?<=\s)/(?=\s{2}|$)", re.MULTILINE)
-"""A slash that is part of a tall bracket."""
 _WORK_BEHIND = re.compile(r"(?<=\d) \([^()=\n]{0,60}=[^()\n]{0,40}\)")
 """Work in parentheses behind its result: 1 (because -2 + 3 = 1)."""
 _RELATIONS = re.compile(r"[=≈→:]|->")
@@ -134,8 +132,7 @@ def witnessed(
     expected = _stacked(expected, wide)
     beside = {n: np.hstack([*key]) for n, key in keys.items() if key.ndim == 3 and n not in wide}
     matrices = {n: _as_stack(each, keys.get(n)) for n, each in matrices.items()}
-    text = _DRAWN.sub(" ", _without_discarded(text, found))
-    text = _WORK_BEHIND.sub(lambda aside: " " * len(aside[0]), text)
+    text = _WORK_BEHIND.sub(lambda aside: " " * len(aside[0]), _without_discarded(text, found))
     for each in dict.fromkeys((text, _SLASH.sub(" ", text))):
         witness = Witness(each, found, expected, beside)
         matrices = witness.testify(matrices)

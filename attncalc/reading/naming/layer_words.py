@@ -43,7 +43,6 @@ _APART = re.compile(
     r"\b(?:feed|layer) ?- ?(?=forward|norm)|\b(?:feed|layer) (?=forward|norm)", re.I
 )
 _LIST_NUMBER = re.compile(r"^[\s#>*·-]*(?:(?:step|schritt|etape|étape|paso) ?)?\(?\d{1,2}[.):]\s")
-_SHAPE = re.compile(r"\(?\b\d{1,4} ?[×x] ?\d{1,4}\b\)?")
 _SQUARED = re.compile(r"(?<=[σs])(?:²| ?\^ ?\{?2\}?)")
 """The square of a standard deviation, which is not a number of a layer."""
 _IN_BRACKETS = re.compile(r"(?<!\w)\(([^()]{3,60})\)")
@@ -93,7 +92,7 @@ def kind_of(text: str) -> str:
 
 def _said(text: str) -> str | None:
     """Return the step that words and a number name; "" if they can mean several."""
-    clean = _SHAPE.sub(" ", _SQUARED.sub(" ", _LIST_NUMBER.sub("", text, count=1)))
+    clean = _SQUARED.sub(" ", _LIST_NUMBER.sub("", text, count=1))
     concepts = [
         concept
         for word in words_of(_APART.sub(lambda m: m[0].strip(" -"), clean))

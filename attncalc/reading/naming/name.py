@@ -12,6 +12,7 @@ from attncalc.reading.naming.expressions import is_product, step_of_expression
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.symbols import STEPS, compact, indexed
 from attncalc.reading.naming.vocabulary import concepts_in, plain_word, step_of_words
+from attncalc.reading.plain.marks import COLUMN
 from attncalc.reading.plain.other_words import ORDINALS
 
 LONGEST = 300
@@ -40,10 +41,6 @@ _HEAD = re.compile(
     r"|(?:头|頭|ヘッド|헤드)\s?(\d{1,3}|[一二三四])|第?([一二三四])(?:个?头|頭)"
     r"|\btoken (\d{1,3}) of \d{1,4}\b",
     re.I,
-)
-_COUNTS = ("one", "two", "three", "four")
-_HEAD_ALONE = re.compile(
-    rf"[\s#*_-]{{0,8}}head ({'|'.join(_COUNTS)})[\s*_:.-]{{0,8}}", re.IGNORECASE
 )
 _IN_BRACKETS = re.compile(r"(?<![^\W\d_])[(\[]([^()\[\]]{1,60})[)\]]")
 _ASIDE = re.compile(r"\([^()]{0,60}\)")
@@ -83,7 +80,6 @@ _TRANSPOSED = re.compile(
     re.IGNORECASE,
 )
 _QUOTIENT = re.compile(r"^\(([^()]{1,20})\) ?/ ?\(?([^()]{1,12})\)?$")
-_COLUMNS = re.compile(r"\b(?:columns?|spalten?|colonn[es]{1,2}|column[ae]s?|kolom(?:men)?)\b", re.I)
 _NUMBERED = re.compile(r"(?<=[QKSAVHO])(?:_?[{(]?(\d)[)}]?|\^[{(]{1,2}(\d)[)}]{1,2})")
 _SOFTMAX_OF = re.compile(r"(?i:softmax)\(?(?:[sS]|row|zeile|fila|ligne)?_?\{?(\d{1,3})\}?\)?")
 _DIMENSIONS = re.compile(
@@ -246,8 +242,6 @@ def head_in(text: str) -> int:
     (2, 1, 0, -1)
     """
     found = {number for _, _, number in heads_in(text[:LONGEST])}
-    if not found and (word := _HEAD_ALONE.fullmatch(text[:LONGEST])):
-        return _COUNTS.index(word[1].lower()) + 1
     return found.pop() if len(found) == 1 else 0
 
 
@@ -278,7 +272,7 @@ def _at_the_end(text: str) -> Name | None:
         return None
     other = _symbol(before.rpartition(" ")[2].strip(",;")) if name.is_vector else None
     if other and other.matrix == name.matrix and other.row + 1 == name.row > 1:
-        return name._replace(row=0, turned=_COLUMNS.search(before) is not None)
+        return name._replace(row=0, turned=COLUMN.search(before) is not None)
     return name
 
 

@@ -66,7 +66,6 @@ class Block:
     grid: its matrix or row; None for words, and for work without a result.
     factors: matrices before it in its equation.
     work: the calculation before its result.
-    turned: whether it is marked as transposed.
     goes_on: whether it continues the equation of the previous block.
     is_new: whether a blank line or a heading precedes it.
     is_single: whether it is one number, and not a matrix with one entry.
@@ -81,7 +80,6 @@ class Block:
     factors: list[Grid] = field(default_factory=list)
     work: list[str] = field(default_factory=list)
     row_names: list[str] = field(default_factory=list)
-    turned: bool = False
     goes_on: bool = False
     is_new: bool = False
     is_single: bool = False
@@ -431,7 +429,7 @@ class _Parter:
         single = clause.kind == "row" and grid is not None and len(grid.rows[0]) == 1
         self._add(
             Block(line.number, last, text, clause.names, grid, factors, clause.work,
-                  turned=clause.turned, goes_on=clause.continues, is_single=single)
+                  goes_on=clause.continues, is_single=single)
         )  # fmt: skip
 
 

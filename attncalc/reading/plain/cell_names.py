@@ -5,18 +5,11 @@ import re
 _CELL = re.compile(r"[ \t]{0,8}\$?([A-Z]{1,2})\$?(\d{1,4})[ \t]{0,4}[:=|\t][ \t]{0,4}(?=\S)")
 _BESIDE = re.compile(r"(?<![ \t])[ \t]++[A-Z]{1,2}\d{1,4}: ?(?=[-+.\d])")
 """A reference before a further cell of a line."""
-_NAMED = re.compile(
-    r"^[ \t]{0,8}(?:cells?|zelle|cellule|celda|cella|célula|range) "
-    r"\$?[A-Z]{1,2}\$?\d{1,4}(?::\$?[A-Z]{1,2}\$?\d{1,4})?[ \t]{0,4}[:=][ \t]{0,4}(?=[^\W\d])",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""A cell that is named before a heading: cell A11: values."""
 _FORMULA = re.compile(
     r"(?m)^[ \t]{0,8}[A-Z]{1,2}\d{1,4}:[A-Z]{1,2}\d{1,4}[ \t]{0,20}=(?=[A-Z\d])"
     r"[^\n=→]{1,120}?(?:->|→|= ?)"
 )
 """A range of cells and its formula before the values: B2:D4 =MMULT(X;WQ) -> 1 2."""
-_NUMBERS = re.compile(r"[-+−–\d.,;:|/% \teE()\[\]]+")
 LEAST = 3
 """The smallest number of lines with references that make a sheet."""
 
@@ -36,7 +29,7 @@ def without_references(text: str) -> str:
     >>> without_references("T1: Scores\nT1: 1 0\nT2: 0 1").splitlines()
     ['T1: Scores', 'T1: 1 0', 'T2: 0 1']
     """
-    text = _FORMULA.sub("", _NAMED.sub("", text))
+    text = _FORMULA.sub("", text)
     lines = text.split("\n")
     found = [_CELL.match(line) for line in lines]
     cells = [match for match in found if match]
@@ -56,4 +49,4 @@ def _is_heading(cell: "re.Match[str]") -> bool:
     """Return whether a cell contains words, and no number."""
     rest = cell.string[cell.end() :].strip()
     rest = rest.strip("\"'")
-    return rest[:1].isalpha() and not _NUMBERS.fullmatch(rest) and "|" not in rest
+    return rest[:1].isalpha() and "|" not in rest

@@ -12,18 +12,16 @@ from attncalc.reading.plain.valuing import value_of
 Kind = Literal["grid", "row", "work", "factors", "name", "nothing"]
 
 LONGEST = 4000
-_RELATION = re.compile(r":=|=>|->|<-|[=≈→←]|:(?![\d/])|(?<!\d):(?=\d)|(?<=\d):(?!0\d)(?=\d+\D+\d)")
-_UNEQUAL = re.compile(r"[<>!]=")
+_RELATION = re.compile(
+    r":=|=>|->|<-|(?<![<>!])=|[≈→←]|:(?![\d/])|(?<!\d):(?=\d)|(?<=\d):(?!0\d)(?=\d+\D+\d)"
+)
 _ASIDE = re.compile(
     r"\([^()\d]{0,60}\)(?! ?/)|\(\d{1,4} ?[×x] ?\d{1,4}\)|"
     r"\((?:rounded|gerundet|arrondi)[^()]{0,40}\)"
 )
-_TURN = re.compile(r"^\s*(?:\^\{?T\}?|')")
-_TURNED = re.compile(r"T(?![^\W_])|√")
 _SEPARATOR = re.compile(r"^[\s,;.|]*(?:\b(?:and|und|et|y|e|ed|en|also|sowie)\b)?[\s,;]*")
 _LETTER = re.compile(r"[^\W\d_]|[√⟨∑∂‖]")
 _NEXT = re.compile(r"(?<!\s)(?:\s*+[,;|&]\s*+|\s++)(?:(?:and|und|et|y|e|en) )?(?=[^\W\d_])")
-_OPERATORS = re.compile(r"[\s·*@×+\-/√()\d.^{}T'eE]*")
 _VERB = re.compile(
     r"\b(?:is|are|ist|sind|est|sont|es|son|becomes|gives|get|lautet|equals|ergibt|erhalte|donne|da|è|sono|é|são|zijn|dà|dá)"
     rf"(?=\s*+(?::\s*+)?{GRID.pattern})",
@@ -44,13 +42,10 @@ _ASIDE_EQUATION = re.compile(
     r"\([=≈] ?[-.,\d]{1,12}\)|"
     r"\((?=[^()=≈:]{0,40}(?:√|sqrt|d_?\{?[kvm]|\b(?:axis|dim|keepdims|dtype|n|m|h|k|byrow|nrow|ncol)\b)"
     r"[^()=≈:]{0,20}[=≈:])[^()]{0,80}\)|"
-    r"(?:\bd_?\{?k\}?|√ ?\d{1,4}) ?[=≈] ?\d{1,4}(?:[.,]\d{1,6})?\b(?=[^=≈:\d]{0,80}:\s*$)"
+    r"(?:\bd_?\{?k\}?|√ ?\d{1,4}) ?[=≈] ?\d{1,4}(?:[.,]\d{1,6})?\b(?=[^=≈:\d]{0,80}:\s*$)|"
+    r"\b(?:where|if)\b[^=≈:\n]{1,80}=[^=≈:\n]{1,80}?\b(?:else|otherwise)\b"
 )
-"""A constant beside a name: (divided by √2 ≈ 1.41), (axis=1), with d_k = 2:, by √4 = 2:."""
-_CONDITION = re.compile(
-    r"\b(?:where|if)\b[^=≈:\n]{1,80}=[^=≈:\n]{1,80}?\b(?:else|otherwise)\b", re.IGNORECASE
-)
-"""A condition in a formula: S where N = 1, else -∞."""
+"""A constant beside a name, or a condition: (by √2 ≈ 1.41), with d_k = 2:, if N = 1 else."""
 _HIDDEN = "\ue008"
 _TERM = r"\d[\d./,]{0,12} ?[·*×]? ?[^\W\d_]_?\{?[\d]{0,3}\}?"
 _COMBINATION = re.compile(rf"\s*+(?:[-+]\s*+)?{_TERM}(?:\s*+[-+]\s*+(?:{_TERM}|…|\.\.\.))++\s*+")
@@ -71,7 +66,6 @@ class Clause:
     factors: list[str] = field(default_factory=list)
     kind: Kind = "nothing"
     value: str = ""
-    turned: bool = False
     continues: bool = False
     closes: bool = False
 
@@ -101,8 +95,7 @@ def clauses_of(text: str) -> list[Clause]:
 def _segments(text: str) -> list[str]:
     if len(text) > LONGEST:
         return [text]
-    text = _CONDITION.sub(_hidden, _ASIDE_EQUATION.sub(_hidden, text))
-    text = _VERB.sub("=", _UNEQUAL.sub("≠", text))
+    text = _VERB.sub("=", _ASIDE_EQUATION.sub(_hidden, text))
     if not _RELATION.search(text) and (match := _BEFORE.fullmatch(text.strip())):
         return [match[1], match[2]]
     return [segment.replace(_HIDDEN, "=") for segment in _RELATION.split(text)]
@@ -140,7 +133,6 @@ def _result(clause: Clause, kind: Kind, value: str) -> None:
     elif clause.kind == "row":
         clause.work.append(clause.value)
     clause.kind, clause.value = kind, GRID.findall(value)[0] if kind == "grid" else value
-    clause.turned = kind == "grid" and _TURN.match(value.split(clause.value)[1]) is not None
 
 
 def _kind(segment: str) -> tuple[Kind, str, str]:
@@ -183,12 +175,10 @@ def _of_value_and_name(text: str, start: int) -> tuple[Kind, str, str] | None:
 def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:
     first = text.index(grids[0])
     before, after = text[:first].strip(), text[first + 1 :]
-    if turned := _TURN.match(after):
-        after = after[turned.end() :]
     rest = _SEPARATOR.sub("", after.strip(_EDGES)).strip(" ?!")
     if not before and not rest:
         return "grid", text, ""
-    starts = _LETTER.match(rest) and not _TURNED.match(rest)
+    starts = _LETTER.match(rest)
     is_parted = after.lstrip()[:1] in (",", ";")
     is_next = starts or (is_parted and _LETTER.match(rest, 1))  # (S)/√2 = …
     if not before and len(grids) == 1 and is_next:
@@ -201,9 +191,7 @@ def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:
 def _is_arithmetic(text: str) -> bool:
     """Return whether a text is a calculation, with or without …."""
     clean = text.replace("…", "0").replace("...", "0").replace("−", "-")
-    if value_of(clean) is not None:
-        return True
-    return len(clean) > 200 and _OPERATORS.fullmatch(clean) is not None
+    return value_of(clean) is not None
 
 
 def is_single(value: str) -> bool:

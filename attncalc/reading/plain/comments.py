@@ -70,15 +70,7 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
     found: list[Comment] = []
     lines = []
     given = text.split("\n") if is_document else _uncommented(text.split("\n"))
-    above = ""
     for number, line in enumerate(given, start=1):
-        above, before = line, above
-        if ".shape" in before and (marked := _MARKED.match(line)):
-            size = Comment(number, line[marked.end() :].strip())
-            if size.is_size:
-                found.append(size)
-                lines.append("")
-                continue
         if is_document and (out := line.lstrip()).startswith("%"):
             found += [Comment(number, inner, is_out=True)] if (inner := out.strip("% \t")) else []
             lines.append("%")

@@ -50,13 +50,8 @@ _WRAPPER = re.compile(
     rf"(?:\([^()\n]{{0,40}}\)[^()]{{0,80}})?\)"
 )
 _AROUND = re.compile(rf"[\[(]\s*({GRID.pattern}){_FILL}*\s*[\])]")
-_ARITHMETIC = re.compile(r"[\d)] [-+] \d")
-"""Round brackets of a calculation, not of a vector: (1 - 1.38)."""
-_CORNER = re.compile(r"\$? ?([A-Z]|QK\^\{?T\}?|Q ?K\^T) ?\$?")
-_NAME = re.compile(r"[^\W\d][\w^{}']{0,11}")
 _UNCLOSED = re.compile(r"\[\s*[-+.\d\[]")
 _LINE = re.compile(f"[\n{BREAK}]")
-_MARKS = re.compile(f"[{OPEN}{CLOSE}{BARE}]")
 
 
 class Grid(NamedTuple):
@@ -233,7 +228,7 @@ class _Finder:
             text, count = _INNERMOST.subn(self._environment, text)
             if not count:
                 break
-        return _MARKS.sub(_FILL, text)
+        return text.translate(dict.fromkeys(map(ord, (OPEN, CLOSE, BARE)), _FILL))
 
     def _environment(self, match: "re.Match[str]") -> str:
         inner = match[1].replace(_FILL, "").lstrip(BARE)
@@ -245,19 +240,9 @@ class _Finder:
         if not rows:
             return _FILL * len(match[0])
         kind = "bare" if match[1].startswith(BARE) else "environment"
-        behind = match.string[match.end() : match.end() + 40].lstrip()
-        if kind == "bare" and len(rows[0]) == 1 and behind.startswith(OPEN):
-            return _FILL * len(match[0])  # the names of the rows
-        rows = _even(fitted(rows))
-        if kind != "bare":
-            return self._kept([rows], match.start(), match.end(), kind)
-        text = " "
-        groups = _groups(rows) if len(self.document.grids) < MOST_GRIDS - len(rows[0]) else {}
-        for name, own in (groups or {_corner(rows): without_names(rows)}).items():
-            lines = self.line(match.start()), self.line(match.end() - 1)
-            mark = self.document.add(Grid((own,), *lines, kind))
-            text += f"{name} = {mark} " if name else mark
-        return text + _FILL * (len(match[0]) - len(text))  # the text after it keeps its position
+        rows = fitted(rows)
+        own = without_names(rows) if kind == "bare" else rows
+        return self._kept([own], match.start(), match.end(), kind)
 
     def tall(self, match: "re.Match[str]") -> str:
         """Replace one line between tall brackets."""
@@ -318,7 +303,7 @@ class _Finder:
         if heads is None or not all(is_matrix(rows, is_round) for rows in heads):
             return 1
         count = sum(len(row) for rows in heads for row in rows)
-        if is_round and (count < 2 or _ARITHMETIC.search(text, start, stop)):
+        if is_round and count < 2:
             return 1
         flat = (
             len(heads) == 1 and len(heads[0]) == 1 and all(isinstance(each, str) for each in tree)
@@ -327,30 +312,3 @@ class _Finder:
 
     def _fault(self, start: int, what: str) -> None:
         self.document.faults.append((self.line(start), what))
-
-
-def _corner(rows: Rows) -> str:
-    """Return the letter in the corner of an array with names around it: its name."""
-    corner = _CORNER.fullmatch(rows[0][0]) if len(rows) > 1 else None
-    return corner[1] if corner else ""
-
-
-def _groups(rows: Rows) -> dict[str, Rows]:
-    """Return the matrices of an array side by side, by the name above each; {} for others."""
-    heads, others = [cell.strip("$ ") for cell in rows[0][1:]], rows[1:]
-    widths = {len(row) - 1 for row in others}
-    if len({*heads}) < 2 or len({*heads}) < len(heads) or len(widths) != 1:
-        return {}
-    width, rest = divmod(widths.pop(), len(heads))
-    if rest or width < 2 or not all(map(_NAME.fullmatch, heads)):
-        return {}
-    return {
-        head: [row[1 + k * width : 1 + (k + 1) * width] for row in others]
-        for k, head in enumerate(heads)
-    }
-
-
-def _even(rows: Rows) -> Rows:
-    """Fill up rows whose last cells are missing."""
-    width = max((len(row) for row in rows), default=0)
-    return [[*row, ""] if len(row) == width - 1 and width > 2 else row for row in rows]

@@ -19,7 +19,6 @@ _COMMENT = re.compile(r"(?:#|%(?=[ \t]{0,40}[A-Za-z]))[^\n]*")
 _BLOT = re.compile(r"[▒▓░█■□#?¿!�]{1,4}")
 """Signs in place of an illegible number."""
 _WORD = re.compile(r"[^\W\d_]{3,}\.?")
-_RULE = re.compile(r"-{4,60}")
 _LEFT_OUT = ("...", "…")
 _OF_ARITHMETIC = re.compile(r"[-+*·×/√^.\dEexpsqrt ]{1,80}+")
 _OPERATOR_BEFORE, _OPERATOR_BEHIND = (
@@ -106,7 +105,7 @@ def heads_of(tree: Tree, *, is_round: bool = False) -> list[Rows] | None:
         _depth(tree) > 2 and not "".join(each for each in tree if isinstance(each, str)).strip()
     ):
         tree = lists[0]  # a batch of one
-    between = _COMMENT.sub("", "".join(each for each in tree if isinstance(each, str)))
+    between = _COMMENT.sub("", _joined(tree))
     if not lists:
         return [_flat_rows(between, is_round=is_round)]
     if between.strip(" ,;\n\t.…"):
@@ -149,8 +148,6 @@ def _joined(tree: Tree) -> str:
 def _flat_rows(text: str, *, is_round: bool) -> Rows:
     """Split `1 3; -1 1` into rows at semicolons and line ends."""
     text = text.replace("...\n", " ")
-    if ";" not in text and "\n" in text.strip() and text.rstrip().endswith(","):
-        text = text.replace("\n", " ")
     rows = [_flat_cells(row) for row in re.split(r"[;\n]", text) if row.strip(" ,\t")]
     if (is_round or COMMA in text) and "\n" not in text and all(len(row) == 1 for row in rows):
         return [[row[0] for row in rows]]
@@ -174,8 +171,6 @@ def is_matrix(rows: Rows, is_round: bool) -> bool:
     misspelt = [cell for cell in cells if not looks_like_entry(cell)]
     bad = len(misspelt)
     if len(rows) == 1 and any(map(_WORD.fullmatch, misspelt)):  # [6 pts]
-        return False
-    if any(_RULE.fullmatch(cell) for cell in misspelt):  # of a fraction on three lines
         return False
     if not any(_NUMBERLIKE.search(cell) for cell in cells):
         return False

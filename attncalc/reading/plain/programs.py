@@ -18,7 +18,6 @@ _BOUND = re.compile(r"\b([rc])bind\(((?:\s*+(?:\w{1,20} ?= ?)?c\([^()=]{1,400}\)
 """R's rbind(c(1, 2), c(3, 4)), with or without names."""
 MOST = 2000
 """The largest number of entries of a sparse matrix."""
-_FLAT = re.compile(r"\bMatrix\( ?(\d{1,4}) ?, ?(\d{1,4}) ?, ?\[([^\[\]]{1,20000})\]")
 _SPARSE = re.compile(
     r"\bMatrix\( ?(\d{1,3}) ?, ?(\d{1,3}) ?, ?\{([^{}\n]{1,20000})\}"
     r"(?:, ?\w{1,20} ?= ?[\w\[\]]{1,40}){0,6}\)"
@@ -42,11 +41,9 @@ _PRINTED = tuple(
         (("×",), r"^\d{1,5}(?:×\d{1,5}){1,2} [^\n]{0,60}"
          r"(?:Matrix|Array|Vector)[^\n]{0,60}:[ \t]*$", ""),
         ((".(", "./", ".*", ".^"), r"(?<=[a-z])\.(?=\()|(?<=[A-Za-z_)' ])\.(?=[*/^])", ""),
-        # R: counts before the numbers of a vector, types below the names of columns
+        # R: counts before the numbers of a vector
         (("[1] ",), r"^[ \t]*\[\d{1,5}\](?=[ \t]+[-.\d])", ""),
         (("%*%",), r"%\*%", "@"),
-        (("# A ", "<dbl>", "<int>"), r"^[ \t]*(?:# A (?:tibble|data frame)\b[^\n]{0,60}"
-         r"|(?:<(?:dbl|int|chr|fct|lgl)>[ \t]*)+)$", ""),
         # torch and JAX: one number
         (("tensor(", "rray("), r"\b(?:tensor|Array|array)\( ?([-+]?[.\d][-+.\de]{0,30})"
          r"(?:, ?\w{4,13} ?= ?[\w.:<>']{1,40}){0,4} ?\)", r"\1"),
@@ -74,14 +71,12 @@ _PRINTED = tuple(
         (("(%o", "(%i"), r"^\(%[io]\d{1,4}\) ?", ""),
         (("matrix([",),
          r"\bmatrix\((\[[^\[\]()]{1,400}\](?:, ?\[[^\[\]()]{1,400}\])*+)\)", r"[\1]"),
-        # comparisons in tests, and Rust's dbg!
+        # comparisons in tests
         (("llclose(", "_equal(", "_close("),
          r"^([ \t]*)(?:assert )?(?:\w{1,12}\.){0,2}(?:assert_)?(?:allclose|array_(?:almost_)?equal"
          r"|equal|close|all_close)\(((?:\w{1,20}\()?[A-Za-z]\w{0,20})(?:\([\w, ]{0,20}\))?\)?, ?"
          r"(?:\w{1,12}\.(?:array|tensor)\()?(\[[^()\n]{1,2000}\])\)?"
          r"(?:, ?[ar]tol ?= ?[\d.e-]{1,9}){0,2}\)[ \t]*$", r"\1\2 = \3"),
-        ((".rs:",), r"^\[[\w./-]{1,80}\.rs:\d{1,6}:\d{1,4}\] ", ""),
-        (("&",), r"^(?:\w{1,20}\()?&(?:mut )?([a-z]\w{0,30})\)? = (?=\[)", r"\1 = "),
         # times before the lines of a log
         ((":",), r"^\[?\d{4}[-/.]\d\d[-/.]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?Z?\]?(?: [-|])? ?"
          r"(?=\[?[A-Za-z])", ""),
@@ -94,12 +89,11 @@ _PRINTED = tuple(
          r"|^[│|][ \t]+\(index\)[ \t]+[│|][^\n]{0,400}$", ""),
         # J: negative numbers
         (("=:",), r"(?<!\S)_(?=\d[\d.]{0,20}(?:[ \t]{1,9}_?\d[\d.]{0,20}){0,30}[ \t]*$)", "-"),
-        # Mathematica, SymPy, Maple and Typst, with the options before its numbers
-        (("-(",), r"(?<![\w)\]}^])-\((\d{1,20}/\d{1,20})\)(?![\w!^])", r"-\1"),
-        (("Matrix(",), r"\bMatrix\( ?\d{1,4} ?, ?\d{1,4} ?, ?(?=\[ ?\[)", "Matrix("),
+        # SymPy, whose rows on one line are read as R's matrix below, and Typst
         (("Rational(",), r"\bRational\( ?(-?\d{1,40}) ?, ?(\d{1,40}) ?\)", r"\1/\2"),
-        (("mat(",), r"(\bmat\()\s{0,9}(?:[a-z-]{3,12}: ?(?:\"[^\"\n]{0,3}\"|#?[\w.%]{1,12}"
-         r"|\([^()\n]{0,40}\)) ?, ?){1,4}", r"\1"),
+        (("Matrix(",), r"\bMatrix\( ?\d{1,4} ?, ?\d{1,4} ?, ?(?=\[ ?\[)", "Matrix("),
+        (("Matrix(",), r"\bMatrix\( ?(\d{1,4}) ?, ?(\d{1,4}) ?, ?\[([^\[\]]{1,4000})\]",
+         r"matrix(c(\3), \1, \2, TRUE"),
         (("mat(",), r"\bmat\(([^()\[\]]{1,20000})\)", r"[\1]"),
     )
 )  # fmt: skip
@@ -125,7 +119,7 @@ def without_session(text: str) -> str:
     if "e+" in text or "e-" in text:
         text = _with_factors(text)
     if "Matrix(" in text:
-        text = _SPARSE.sub(_of_places, _FLAT.sub(_of_size, text))
+        text = _SPARSE.sub(_of_places, text)
     return _MATRIX.sub(_as_rows, text) if "matrix(" in text else text
 
 
@@ -159,16 +153,6 @@ def _with_factors(text: str) -> str:
         else:
             power = 0
     return "\n".join(lines)
-
-
-def _of_size(match: "re.Match[str]") -> str:
-    """Return SymPy's Matrix(2, 1, [3, 4]) as Matrix([[3], [4]])."""
-    height, width = int(match[1]), int(match[2])
-    cells = [cell.strip() for cell in match[3].split(",")]
-    if len(cells) != height * width:
-        return match[0]
-    rows = [", ".join(cells[i * width : (i + 1) * width]) for i in range(height)]
-    return "Matrix([" + ", ".join(f"[{row}]" for row in rows) + "]" + "\n" * match[0].count("\n")
 
 
 def _of_places(match: "re.Match[str]") -> str:

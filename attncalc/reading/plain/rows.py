@@ -192,8 +192,6 @@ def broken_row(text: str, width: int) -> list[str] | None:
     if len(cells) != width or width < 2:
         return None
     bad = [cell for cell in cells if not looks_like_entry(cell)]
-    if len(bad) < len(cells) and len({*bad}) == 1 and bad[0] in _CROSSES:
-        return cells
     if 2 * sum(map(is_number_cell, cells)) < len(cells):
         return None
     are_numbers = all(

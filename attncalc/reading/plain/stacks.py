@@ -28,7 +28,6 @@ _BEFORE_TOKEN = re.compile(
     rf"(?:[-−.\d]|{GRID.pattern})"
 )
 _OWN_NAME = re.compile(r"(?<!\S)([^\W\d][^=:|\t]{0,30}?)\s?[=:]\s{0,9}(?=[-+.\d])")
-_DIVIDED_BY = re.compile(r"^[:÷](?= ?[√\d])")
 _LABEL_BEFORE, _WORD = re.compile(r"\s*+[^\W\d]\S{0,30}\s++"), re.compile(r"\S+")
 MOST_ROWS = 200
 LEAST_BESIDE = 2
@@ -118,7 +117,7 @@ def _below_own_names(lines: list[Line], labels: Container[str]) -> Iterator[Line
         named = _BEFORE_TOKEN.match(line.text)
         row = _LABEL_BEFORE.match(below.text) if named and below else None
         if named and row and named[2] in labels and row[0].strip(" :\t") in labels:
-            yield Line(line.number, f"{_DIVIDED_BY.sub('/', named[1])}:")
+            yield Line(line.number, f"{named[1]}:")
             line = Line(line.number, " " * named.start(2) + line.text[named.start(2) :])
         yield line
 

@@ -30,8 +30,6 @@ _SUM = re.compile(
     re.I,
 )
 _OF_ROWS = ("row", "i", "index", "token", "zeile", "fila", "ligne", "idx", "pos", "#", "r")
-_TYPES = re.compile(r"[|│┃](?:\s{0,80}(?:[iuf](?:8|16|32|64)|str|bool|cat)\s{0,80}[|│┃])+")
-"""The types that polars prints below the names of columns."""
 TABLE_SIGN = re.compile(r"[|│╭├╰┌└┏┡+]")
 """A character of every line that may begin a table, except a tab."""
 _NUMBERED = re.compile(r"\s{0,40}(?:[^\W\d_]{1,12} )?\(?\d{1,2}[.):]\t+\s{0,9}(?=[^\W\d_]{2})")
@@ -41,7 +39,6 @@ LEAST_WIDTH = 3
 """The smallest number of columns or rows of a table before its sums: a name, and two numbers."""
 MOST_OF_FRAME = 2
 """The number of cells of a row in attncalc's own frames: its name, and all its entries."""
-_ON_THE_WAY = re.compile(r"e\^.{1,12}|exp\w{0,12}(?:\W.{0,20})?|(?:row )?sums?|summen?", re.I)
 _OF_A_ROW = re.compile(r"[^\W\d_]{1,6}[ _]?\d{1,3}")
 """A possible name of a row without entries: k2."""
 LEAST = 2
@@ -146,23 +143,21 @@ def sections_of_table(
     """Return the sections of a sheet in one table, each with its heading; [] for others.
 
     The heading has its own row. Names of columns may be above all sections, or below a heading
-    outside the table. A heading may name an intermediate result, such as exp.
+    outside the table.
     """
     found: list[tuple[Line, list[Line]]] = []
     above: list[Line] = []
-    named = 0
     for line in lines:
         cells = [cell for row in cells_by_line([line]) for cell in row if cell]
         is_named = len(cells) == 1 and not is_number_cell(cells[0]) and is_name(cells[0])
         is_named = is_named and not (above and _OF_A_ROW.fullmatch(cells[0]))
-        if is_named or (len(cells) == 1 and _ON_THE_WAY.fullmatch(cells[0])):
-            named += is_named
+        if is_named:
             found.append((Line(line.number, cells[0]), []))
         elif cells and not found:
             above.append(line)
         elif cells:
             found[-1][1].append(line)
-    if not named or named + bool(above) < LEAST or not all(own for _, own in found):
+    if len(found) + bool(found and above) < LEAST or not all(own for _, own in found):
         return []
     rows = cells_by_line(above) if above else []
     has_rows = any(is_number_cell(cell) for row in rows for cell in row)
@@ -213,8 +208,6 @@ def cells_by_line(lines: Sequence[Line]) -> Rows:
     rows: Rows = []
     for line in lines:
         text = line.text.strip()
-        if _TYPES.fullmatch(text):
-            continue
         if not _RULE.fullmatch(text) or (text.strip("|│ ") == "" and "│" not in text):
             rows.append([*map(_cell, _BAR.split(_OUTER.sub("", text)))])
     return rows

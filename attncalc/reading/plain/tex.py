@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from attncalc.reading.plain.marks import BREAK, CELL, COMMA, ROW
+from attncalc.reading.plain.marks import BREAK, CELL, ROW
 from attncalc.reading.plain.tidy import Struck
 
 DEEPEST = 30
@@ -25,12 +25,6 @@ _FACTOR = re.compile(
     r"(?!\{(?:al|ga|sp|eq))"
 )
 """The continuation of a product on the next line."""
-_TERM = re.compile(
-    r"[ \t]{0,20}\n?[ \t]{0,20}&?[ \t]{0,20}(?:\\q?quad[ \t]{0,20}(?=[-+])|(?=\\approx\b))"
-)
-"""The start of a further term of a sum, or of its value, on a separate row."""
-LONGEST_SUM = 2500
-_DIFFERENTIAL = re.compile(r"\s*+[∂d]\s*+[A-Za-zℒ][\w.,;:^{}()\[\]]{0,30}\s*+")
 _DISPLAY = re.compile(
     r"(?:align|alignat|aligned|gather|gathered|equation|split|multline|eqnarray)\*?$"
 )
@@ -119,7 +113,7 @@ class _Converter:
         self.position = 0
         self.line = 1
         self.out: list[str] = []
-        self.length = self.begun = 0
+        self.length = 0
         self.breaks = [(0, 1)]
         self.faults: list[tuple[int, str]] = []
         self.struck: list[Struck] = []
@@ -181,12 +175,9 @@ class _Converter:
             return " "
         if character == "&" and self.in_matrix:
             return CELL
-        if not self.is_tex or (character == "~" and self._before_number()):
+        if not self.is_tex:
             return character
         return " " if character in "&~" else ""
-
-    def _before_number(self) -> bool:
-        return self.text[self.position : self.position + 1].isdigit()
 
     def _newline(self) -> None:
         self.line += 1
@@ -209,10 +200,7 @@ class _Converter:
     def _group(self) -> None:
         """Remove the braces of a group; those of an index or of a power stay."""
         before = (self.out[-1] if self.out else "").rstrip()[-1:]
-        if self.text.startswith(",}", self.position) and before.isdigit():
-            self._emit(COMMA)
-            self.position += 2
-        elif before and before in "^_":
+        if before and before in "^_":
             inner = self._argument_after_brace()
             self._emit(inner if inner in ("T", "") else "{" + inner + "}")
         elif 0 < self.depth < DEEPEST:
@@ -295,7 +283,7 @@ class _Converter:
         if sign == "\\":
             self.position += self.text.startswith("*", self.position)
             self._optional()
-            self._row()
+            self._emit(ROW if self.in_matrix else BREAK)
         elif sign in "()[]":
             self.in_display += {"[": 1, "]": -1}.get(sign, 0)
             self._emit(" " if sign in "()" else BREAK)
@@ -308,23 +296,8 @@ class _Converter:
             self._emit(" " if sign in ";: " else "")
         elif sign == "\n":
             self._newline()
-        elif sign == "|":
-            self._emit("|")
         else:
             self._emit(sign)
-
-    def _row(self) -> None:
-        """Begin a row of a matrix or of equations, unless it continues a sum."""
-        term = None if self.in_matrix else _TERM.match(self.text, self.position)
-        is_short = self.length - self.begun < LONGEST_SUM
-        if term is None or not is_short:
-            self._emit(ROW if self.in_matrix else BREAK)
-            self.begun = self.begun if self.in_matrix else self.length
-            return
-        self.line += term[0].count("\n")
-        self.position = term.end()
-        self._emit(" ")
-        self.breaks.append((self.length, self.line))
 
     def _environment(self, which: str, start: int) -> None:
         kind = self._raw_argument()
@@ -438,6 +411,4 @@ class _Converter:
 
 def _operand(text: str) -> str:
     """Return the numerator or denominator of a fraction, in brackets unless it is a number."""
-    if _DIFFERENTIAL.fullmatch(text):  # ∂L/∂Q is a name, not a quotient
-        return "".join(text.split())
     return text.strip() if _SIMPLE.fullmatch(text) and text.strip() else f"({text.strip()})"

@@ -60,45 +60,29 @@ _VULGAR = re.compile("(?<![\\d.,/])([0-9]{1,6})?([¼½¾⅐-⅞])")
 _SUBSCRIPTS = re.compile("[₀-₉₊₋₍₎ₐₑₒₓₖᵢⱼᵥ]+")
 _SUPERSCRIPTS = re.compile("[⁰¹²³⁴-⁹⁽⁾⁻]+")
 _TAGS = re.compile(
-    r"</?(?:b|i|u|em|strong|p|div|span|ul|ol|li|center|font|code|pre|h[1-6]|table|tbody|thead|"
-    r"small|big|mark|html|body|math)(?: [^<>\n]{0,200})?/?>",
+    r"(?P<line>(?:</?(?:p|div|ul|ol|li|h[1-6]|pre|table|tbody|thead|tfoot)(?: [^<>\n]{0,200})?/?>"
+    r"[ \t]*)+|<(?:tr|br)(?: [^<>\n]{0,200})?/?>)"
+    r"|<(?P<end>/?)(?:(?P<cell>t[dh])|(?P<index>sub|sup)|b|i|u|em|strong|span|center|font|code"
+    r"|small|big|mark|html|body|math)(?: [^<>\n]{0,200})?/?>",
     re.IGNORECASE,
 )
 _ROW_TAG = re.compile(
     r"(?mi)^([ \t]{0,40})<(row|r|line|item|vector|vec)>([^<>\n]{1,2000})</\2>[ \t]*$"
 )
 """A row of a matrix in XML."""
-_NAMED_TAG = re.compile(
-    r"<[A-Za-z]\w{0,20} [^<>\n]{0,200}?\bname=\"([^\"<>\n]{1,60})\"[^<>\n]{0,200}>"
-)
-"""A tag of XML with the name of what it contains."""
-_PARAGRAPHS = re.compile(
-    r"(?:</?(?:p|div|ul|ol|li|h[1-6]|pre|table)(?: [^<>\n]{0,200})?/?>[ \t]*)+", re.IGNORECASE
-)
-_INSIDE_TABLE = re.compile(
-    r"(?mi)^[ \t]{0,40}</?t(?:head|body|foot)>(?:</?t(?:head|body|foot)>)?[ \t]{0,40}$"
-)
-_ROWS = re.compile(r"<tr(?: [^<>\n]{0,200})?>|<br ?/?>", re.IGNORECASE)
-_CLOSING = re.compile(r"</t[dh]>\s?", re.IGNORECASE)
-_CELLS = re.compile(r"<t[dh](?: [^<>\n]{0,200})?>", re.IGNORECASE)
-_SUB = re.compile(r"<sub>([^<>\n]{0,40})</sub>", re.IGNORECASE)
-_SUP = re.compile(r"<sup>([^<>\n]{0,40})</sup>", re.IGNORECASE)
 _STRONG = re.compile(r"\*\*(?=[^\s*])([^*\n]{1,300})\*\*|__(?=[A-Za-z])([^_\n]{1,300})__(?!\w)")
 _SLANTED = re.compile(r"(?<![\w*)\]])\*(?=[^\s*])([^*\n]{1,80})\*(?![\w*(])")
 _QUOTES = re.compile(r"(?m)^(?:[ \t]?>(?!=))+[ \t]?")
-_BULLETS = re.compile(r"(?m)^([ \t]{0,40})[○◦▪▫■□●‣⁃➢➤►▸✔✓][ \t]{1,9}(?=[^\W\d_]|[*`$(\[])")
-_TICKED = re.compile(r"(?m)^([ \t]{0,40}[-*+] )\[[ xX✓]\][ \t]{1,9}")
+_BULLETS = re.compile(
+    r"(?m)^([ \t]{0,40})(?:[-*+] \[[ xX✓]\][ \t]{1,9}"
+    r"|[○◦▪▫■□●‣⁃➢➤►▸✔✓][ \t]{1,9}(?=[^\W\d_]|[*`$(\[]))"
+)
 """List markers of word processors, and ticked boxes: ○ q1, - [x] row 1."""
-_HIGHLIGHTED = re.compile(r"(?<![=<>!:])==(?=[^\s=])([^=\n]{1,200}?)(?<=[^\s=])==(?!=)")
 _CELLS_OF = re.compile(rf"(?<=[=:] )\{{([-+\d.,{COMMA};/ ]{{3,4000}})\}}")
 _WIKI_HEADING = re.compile(r"(?m)^(?:={2,6} ?|h[1-6]\. )(?=[^\W\d_])([^=\n]{1,120}?) ?=*$")
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
 _APART = re.compile(r"(?<=\d) \. (?=\d)")
-_SIGN_APART = re.compile(r"(?:(?<=[(\[|])|(?<=[(\[|] )|(?<=  )|(?<=^))- (?=\d)")
-_THIN = re.compile(r"\\,(?= ?(?:;|\)|\\right))|(?<=[;(])\\,|(?<=; )\\,")
-r"""TeX's thin space beside separators and brackets: (0,62\,;\,0,38)."""
-_FORMULA = re.compile(r"(?<=\t)=(?:[A-Z][A-Z.]{1,20}\(|\$?[A-Z]{1,2}\$?\d)[^\t\n]{0,200}")
 _FENCES = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n`]*$")
 _BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[\d{1,3}\][ \t]{1,9}(?=\(?[^\W\d_])")
 """The number of a list or of a notebook's cell: [1] Q, [8] (A @ V)."""
@@ -111,10 +95,6 @@ _RANGE = re.compile(r"(?<=[A-Za-z])[\[(][\d:, ]{0,20}(?:\d:|:\d)[\d:, ]{0,20}[\]
 """Rows or columns that a program takes: Q[:, 1:2], Q(:,1:2)."""
 _SLASHED = re.compile(rf"\b([qkvoz]_?\d{{1,2}} ?= ?)\(({_NUMBER}(?: / {_NUMBER}){{1,9}})\)")
 """A vector with slashes between its entries: q1 = (1 / -2)."""
-_TYPST_ROW = re.compile(
-    r"[ \t]*+(?:table\.header\()?((?:\[[^\[\]\n]{0,80}\],?[ \t]*+){2,40}+)\)?,?[ \t]*+"
-)
-_TYPST_CELL = re.compile(r"\[([^\[\]]{0,80})\]")
 _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
 
 
@@ -134,23 +114,17 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text = UNMARKED.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
     if "] " in text:
         text = _BRACKETED_COUNT.sub(r"\1", text)
-    text = _DOTTED.sub(lambda match: f"[{match[0].replace('・', ', ')}]", text)
     if "\t" in text:
         text = _without_empty_columns(text)
     if "{|" in text or "||" in text:
         text = with_flat_wiki(text)
-    if "\\," in text:
-        text = _THIN.sub(" ", text)
-    text = _NAMED_TAG.sub(r"\1:", text) if 'name="' in text else text
     text = _ROW_TAG.sub(r"\1\3", text) if "</" in text else text
     text = with_printed(without_session(_FENCES.sub("", text)))
-    text = _with_typst_tables(_RANGE.sub("", text))
-    text = _WIKI_HEADING.sub(r"# \1", text)
+    text = _WIKI_HEADING.sub(r"# \1", _RANGE.sub("", text))
     text, struck = _without_struck(text)
-    text = _ADJACENT.sub(r"\g<0> ", _ANGLES.sub(r"(\1)", _letters(text)))
+    text = _ANGLES.sub(r"(\1)", _letters(text))
     text = _QUOTES.sub("", text)
-    text = _TICKED.sub(r"\1", _BULLETS.sub(r"\1- ", text))
-    text = _HIGHLIGHTED.sub(r"\1", text) if "==" in text else text
+    text = _BULLETS.sub(r"\1- ", text)
     if "\\" not in text and "{" in text:
         text = _CELLS_OF.sub(r"[\1]", text)
         if "{{" in text:
@@ -164,24 +138,9 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     return text.replace("`", ""), struck
 
 
-def _with_typst_tables(text: str) -> str:
-    """Return a text with the rows of Typst's tables between bars: [1], [2], -> | 1 | 2 |."""
-    if "table(" not in text or "columns:" not in text:
-        return text
-    lines, is_table = text.split("\n"), False
-    for i, line in enumerate(lines):
-        if "table(" in line or is_table:
-            is_table = line.strip() != ")"
-            if row := _TYPST_ROW.fullmatch(line):
-                lines[i] = f"| {' | '.join(_TYPST_CELL.findall(row[1]))} |"
-            elif not line.strip("() ,#").startswith(("[", "$")):
-                lines[i] = ""
-    return "\n".join(lines)
-
-
 def _without_empty_columns(text: str) -> str:
-    """Return a spreadsheet without its formulas, blank rows, and empty columns at the end."""
-    lines = [line if line.strip() else "" for line in _FORMULA.sub("", text).split("\n")]
+    """Return a spreadsheet without the blanks of its blank rows, and empty columns at the end."""
+    lines = [line if line.strip() else "" for line in text.split("\n")]
     for is_blank, own in groupby(range(len(lines)), key=lambda i: not lines[i]):
         part = [*own]
         cells = [lines[i].split("\t") for i in part]
@@ -193,21 +152,15 @@ def _without_empty_columns(text: str) -> str:
 
 
 def _together(text: str) -> str:
-    """Join numbers that a scanner split, in lines without a sum: - 2 . 5."""
+    """Join numbers that a scanner split, in lines without a sum: 2 . 5."""
     if not _APART.search(text):
         return text
     lines = text.split("\n")
-    return "\n".join(
-        line if "+" in line else _SIGN_APART.sub("-", _APART.sub(".", line)) for line in lines
-    )
+    return "\n".join(line if "+" in line else _APART.sub(".", line) for line in lines)
 
 
 _ANGLES = re.compile(r"[<⟨〈] ?(-?[\d.]{1,12}(?:, ?-?[\d.]{1,12}){1,60}) ?[>⟩〉]")
 """A vector in angle brackets: <0, 1>."""
-_DOTTED = re.compile(r"(?<=[→(:：\s])-?\d[\d.]{0,9}(?:・-?\d[\d.]{0,9}){1,40}(?![\d.]|\s?[+=・])")
-"""Numbers with dots of Japanese between them: 2・1・3."""
-_ADJACENT = re.compile(r"[ ,;][-−+]?[.\d]{1,12}\](?=\[[-−+.\d])")
-"""The end of a vector directly before the next one: [0 1][2 3]."""
 
 
 def _vulgar(match: "re.Match[str]") -> str:
@@ -247,24 +200,22 @@ def _without_struck(text: str) -> tuple[str, list[Struck]]:
     return text, struck
 
 
-def _break(match: "re.Match[str]") -> str:
-    """Return a line end, unless the file has one already."""
-    before = match.string[max(0, match.start() - DEEPEST_INDENT) : match.start()].rstrip(" \t")
-    behind = match.string[match.end() : match.end() + 1]
-    return "" if before[-1:] in ("", "\n") or behind == "\n" else BREAK
+def _plain(tag: "re.Match[str]") -> str:
+    """Return what a tag means in a text: a line end, unless the file has one, a bar, an index."""
+    if tag["index"]:
+        return "}" if tag["end"] else "_{" if tag["index"].lower() == "sub" else "^{"
+    if tag["cell"]:
+        return "" if tag["end"] else "|"
+    before = tag.string[max(0, tag.start() - DEEPEST_INDENT) : tag.start()].rstrip(" \t")
+    has_end = before[-1:] in ("", "\n") or tag.string[tag.end() : tag.end() + 1] == "\n"
+    return BREAK if tag["line"] and not has_end else ""
 
 
 def _without_tags(text: str) -> str:
-    text = _SUP.sub(r"^{\1}", _SUB.sub(r"_{\1}", with_flat_tables(text)))
-    text = _PARAGRAPHS.sub(_break, _INSIDE_TABLE.sub("|---|", text))
-    text = _CELLS.sub("|", _ROWS.sub(_break, _CLOSING.sub("", _TAGS.sub("", text))))
-    return unescaped(text.replace("</tr>", "|").replace("&nbsp;", " ")).translate(_CHARACTERS)
+    text = _TAGS.sub(_plain, with_flat_tables(text).replace("</tr>", "|"))
+    return unescaped(text.replace("&nbsp;", " ")).translate(_CHARACTERS)
 
 
-_MISREAD = re.compile(
-    r"(?<![\w.,])(-?[\dOoQlI]{0,4}[OoQlI]),(?=[OoQlI]{0,4}\d)([\dOoQlI]{1,6})(?![\w,.])"
-)
-"""A decimal with letters in place of digits before its comma, by a scanner: O,00."""
 _TWO_COMMAS = re.compile(r"(?<!\w[\[{])(?<![\d,.])\d+,-?\d+,-?\d")
 """A row of numbers, and no place of an entry, as A[1,2,3]."""
 _AFTER_COMMA = re.compile(r"\d, +[-+]?[.\d]|\d,-\d")
@@ -314,7 +265,7 @@ def with_decimal_commas(text: str) -> str:
     text = _TEX_COMMA.sub(COMMA, text)
     if not _uses_decimal_commas(text):
         return _LISTED.sub(_with_marks, text)
-    return _MISREAD.sub(rf"\1{COMMA}\2", _DECIMAL.sub(_with_mark, text))
+    return _DECIMAL.sub(_with_mark, text)
 
 
 def _with_marks(match: "re.Match[str]") -> str:

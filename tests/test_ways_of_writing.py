@@ -1,0 +1,71 @@
+"""Ways of writing that people use, each read completely."""
+
+import pytest
+from answer_corpus import expected
+
+from attncalc.reading.answers import read_answer_bytes
+
+Q = [[1, 3], [-1, 1], [2.5, -2]]
+K = [[3, -0.5], [2, -1.5], [-2.5, 3.5]]
+QUERIES = "[1 3; -1 1; 2.5 -2]"
+KEYS = "[3 -0.5; 2 -1.5; -2.5 3.5]"
+BOTH = {
+    "two names before two matrices": f"Q, K = {QUERIES}, {KEYS}",
+    "Maxima and SymPy, sizes first": "Q = Matrix(3, 2, [1, 3, -1, 1, 2.5, -2])\n"
+    "K = Matrix(3, 2, [[3, -1/2], [2, Rational(-3, 2)], [-5/2, 7/2]])",
+    "matrices in the cells of a table": "| Q | K |\n|---|---|\n"
+    "| 1 3<br>-1 1<br>2.5 -2 | 3 -0.5<br>2 -1.5<br>-2.5 3.5 |",
+    "a condition beside": f"Q = {QUERIES}\nS_masked = S where N = 1, else -inf\nK = {KEYS}",
+    "bullets of a word processor": "○ q1 = (1, 3)\n○ q2 = (-1, 1)\n○ q3 = (2.5, -2)\n"
+    "● k1 = (3, -0.5)\n● k2 = (2, -1.5)\n● k3 = (-2.5, 3.5)",
+    "dashes of lists": "Q:\n\n- 1 3\n- -1 1\n- 2.5 -2\n\nK:\n\n- 3 -0.5\n- 2 -1.5\n- -2.5 3.5",
+    "angle brackets": "q1 = <1, 3>, q2 = <-1, 1>, q3 = <2.5, -2>\n"
+    "k1 = ⟨3, -0.5⟩, k2 = ⟨2, -1.5⟩, k3 = ⟨-2.5, 3.5⟩",
+    "numbered headings with tabs": "1.\tQueries\n1\t3\n-1\t1\n2.5\t-2\n"
+    "2.\tKeys\n3\t-0.5\n2\t-1.5\n-2.5\t3.5",
+    "places behind a blank": "Q (1,1) = 1\nQ (1,2) = 3\nQ (2,1) = -1\nQ (2,2) = 1\nQ (3,1) = 2.5\n"
+    f"Q (3,2) = -2\nK = {KEYS}",
+    "remarks within a matrix": "Q = [1 3 % first\n-1 1 % second\n2.5 -2]\n"
+    "K = [[3, -0.5],  # k1\n [2, -1.5],  # k2\n [-2.5, 3.5]]",
+    "transposed vectors": "q1 = (1, 3)^T\nq2 = (-1, 1)^T\nq3 = (2.5, -2)^T\n"
+    "K^T = [3 2 -2.5; -0.5 -1.5 3.5]",
+    "tables without outer bars": "Q\n\na | b\n--|--\n1 | 3\n-1 | 1\n2.5 | -2\n\n"
+    "K\n\na | b\n--|--\n3 | -0.5\n2 | -1.5\n-2.5 | 3.5",
+    "tags of HTML": "<p>The <b>Q</b></p><p>1 3<br>-1 1<br/>2.5 <b>-2</b></p>"
+    "<ul><li>k<sub>1</sub> = (3, -0.5)</li><li>k<sub>2</sub> = (2, -1.5)</li>"
+    "<li>k<sub>3</sub> = (-2.5, 3.5)</li></ul>",
+}
+"""Answers with the queries and the keys of the first sample."""
+
+
+@pytest.mark.parametrize("text", BOTH.values(), ids=BOTH)
+def test_a_way_of_writing_is_read_completely(text: str) -> None:
+    answer = read_answer_bytes(text.encode(), "answer.md", expected("self"))
+    assert {name: each.values.tolist() for name, each in answer.matrices.items()} == {
+        "Q": Q,
+        "K": K,
+    }
+    assert not answer.has_unread_matrix
+
+
+ONE = {
+    "work that continues below": ("Q11 = 1*1\n  + 2*1 = 3", "Q", (0, 0), 3),
+    "an index, then the scale": ("$S_{1,2}^{scaled} = -1.77$", "S", (0, 1), -1.77),
+    "work behind an entry": (
+        "S\n1.5 (because 3 - 1.5 = 1.5)  -2.5 (2 - 4.5 = -2.5)  8\n-3.5 -3.5 6\n8.5 8 -13.25",
+        "S",
+        (0, 0),
+        1.5,
+    ),
+    "multiples of a root": (
+        "S = [3/4*2^(1/2) 1 2; 1 1 1; 1 1 17/4*√2]", "S", (2, 2), pytest.approx(6.0104, abs=1e-4)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name", "place", "value"), ONE.values(), ids=ONE)
+def test_an_entry_is_not_its_work(
+    text: str, name: str, place: tuple[int, int], value: object
+) -> None:
+    answer = read_answer_bytes(text.encode(), "answer.txt", expected("self"))
+    assert answer.matrices[name].values[place] == value
