@@ -115,6 +115,42 @@ def test_the_maps_of_the_corpus_are_read_and_no_other_line_is_taken_for_one() ->
     }  # fmt: skip
 
 
+@for_all(("name", "wanted"), [
+    ("course-bm-loesung-finn-krause.md", "1>2|1 2>3|1 3>3|1 1>3|1 2>2|1 3>2|3"),
+    ("course-bm-opdracht-bram.md", "sun>hot|is is>hot|sun hot>is|hot"),
+    ("course-bm-zadanie-kowalczyk.txt", "sun>hot|is is>hot|sun hot>is|hot"),
+    ("course-bn-3.txt", "io>love|you ti>I|you amo>love|you"),
+    ("course-bn-4.html", "the>dog|ran dog>dog|ran ran>ran|dog home>dog|ran"),
+    ("course-bn-5.txt", "red>car|red car>car|red red>car|red car>car|red"),
+    ("course-bn-attenzione-incrociata-sara.md", "io>love|you ti>you|love amo>love|you"),
+    ("course-bn-compito-attenzione-rossi.txt", "the>dog|ran dog>dog|ran ran>ran|dog home>dog|ran"),
+    ("course-bn-es5-multihead-conti.py", "red>car|red car>car|red red>car|red car>car|red"),
+    ("course-bn-n15.txt", "1>1 2>1 3>1"),
+    ("course-bn-submission-tyler.json", "red>car|red car>car|red red>car|red car>car|red"),
+    ("course-bn-td5-exo1-chloe.tex", "1>1|3 2>1|3 3>1|3"),
+])  # fmt: skip
+def test_a_map_in_marks_ranks_sections_columns_and_orders_is_read(name: str, wanted: str) -> None:
+    key = expected_of(KNOWN[name]["problem"])
+    assert in_short(read_answer_bytes((FOLDER / name).read_bytes(), name, key)) == wanted
+
+
+def test_a_map_is_never_corrected_by_the_weights() -> None:
+    """The outputs of the work above are no list of what a sentence is about."""
+    fields = {
+        "X1": [[1, 2, 0], [1, 0, 1]], "X2": [[1, 2, 0], [1, 0, 1], [2, 2, 1]],
+        "W_Q": [[1, 1], [1, 0], [0, -1]], "W_K": [[0, 0], [1, 1], [1, -1]],
+        "W_V": [[-1, -1], [0, -1], [1, 0]],
+    }  # fmt: skip
+    text = """A = 0.195 0.003 0.802; 0.284 0.140 0.576
+y1 = 0.195·(-1, -3) + 0.003·(0, -1) + 0.802·(-1, -4) = (-0.997; -3.796)
+y2 = 0.284·(-1, -3) + 0.140·(0, -1) + 0.576·(-1, -4) = (-0.860; -3.296)
+
+Conclusión: la salida 1 mira más que nada a la entrada 3 y después a la 1.
+La salida 2 también mira más a la entrada 3, y después a la 2."""
+    expected = key_of(read_stream(json.dumps(fields).encode(), "a.json"), Rules()).expected
+    assert "2>3|1" not in in_short(read_text_answer(text, "a.txt", expected))
+
+
 def test_a_value_before_its_input_ranks_it() -> None:
     told = read("words", "cat pays 0.9 to sat and 0.1 to mat. sat pays 0.3 to cat and 0.7 to mat.")
     assert in_short(told) == "cat>sat|mat sat>mat|cat"

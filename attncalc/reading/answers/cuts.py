@@ -55,9 +55,7 @@ _NUMBER = re.compile(
 _COUNT = re.compile(r"^[\s>*-]*\d{1,2}[.):、](?=\s)")
 _RESULT = re.compile(r"[=≈:→]\s*+&?\s*+[\[({]*+\s*+$")
 _OPERATOR = re.compile(r"\s*+[)\]]*+\s*+(?:[*·×^+/@]|\\cdot|\\times|-\s)|\)\(-?\d+\)")
-_BEHIND = re.compile(
-    r"(?:[*·×^+/@]|\\cdot|\\times|\\frac|\bexp)\s*+[\[({]*+\s*+$|\(-?\d+\)\($"
-)
+_BEHIND = re.compile(r"(?:[*·×^+/@]|\\cdot|\\times|\\frac|\bexp)\s*+[\[({]*+\s*+$|\(-?\d+\)\($")
 _RELATION, _EQUALS = re.compile(r"[=≈→]"), re.compile(r"\s*+[=≈]")
 _WORD = re.compile(
     rf"(?:[-−–—]\s?)?[\dOoQlI]{{1,7}}(?:[.{COMMA}][\dOoQlI]{{1,7}})?(?![\w.]\w)(?!\w)"

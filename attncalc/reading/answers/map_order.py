@@ -7,7 +7,7 @@ rank the inputs of each first. The weights arbitrate between readings.
 
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, pairwise, product
 from typing import NamedTuple
@@ -294,11 +294,15 @@ def words_beside(row: str, labels: Tokens) -> str:
 def may_state(text: str, labels: Tokens) -> bool:
     """Return whether a line seems to state what outputs attend to: two names, and such words."""
     words = lexemes_in(text[:LONGEST], labels_of((*labels.keys, *labels.queries)))
-    kinds = {each.kind for each in words}
+    kinds = {each.kind.partition(" ")[0] for each in words}
     named = [each.said for each in words if each.kind in (*_NAMED, "ordinal")]
     named = [each for each in named if place_of(each, labels.keys) < len(labels.queries)]
+    if named in ([*labels.keys], [*labels.queries]):
+        return False  # the tokens of a text
+    are_tokens = kinds & {"out", "in", "token", "symbol", "ordinal"}
+    are_tokens = are_tokens or not all(map(str.isdigit, named))
     is_said = kinds & {"attends", "feeds", "most", "arrow"} and "data" not in kinds
-    return bool(is_said) and len(named) > 1
+    return bool(is_said and are_tokens) and len(named) > 1 and not text.rstrip().endswith("?")
 
 
 def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bool:
@@ -607,18 +611,28 @@ def _read(run: Sequence[_Mention], order: _Order, weights: Matrix) -> Said | Non
     fit = sum(map(is_ranked, inputs, weights))
     if fit < len(weights) and any(_VALUE in each.before for each in run[1:]):
         return None
-    for each, (a, _), (b, _) in zip(run[1:], order, order[1:], strict=False):
-        if a + b == "oo" and not each.goes_on:
-            return None
     gaps = _between(run, order)
-    if any(gap.count("\0") > (role == "om") for role in ("oo", "om") for gap in gaps.get(role, ())):
-        return None  # rows of numbers
-    if any(each.kind in _SAID for gap in gaps.get("oo", ()) for each in lexemes_in(gap, {})):
-        return None  # statements, which no list of outputs has between its names
+    if not _can_be_said(run, order, gaps):
+        return None
     is_alike = len({*gaps.get("om", ())}) == 1 and fit >= ENOUGH * len(weights)
     return Said(
         (*lines,), (*map(tuple, inputs),), fit, fit == len(weights) or (is_alike and fit > 1)
     )
+
+
+def _can_be_said(run: Sequence[_Mention], order: _Order, gaps: Mapping[str, list[str]]) -> bool:
+    """Return whether no rows of numbers are between names, and a list of outputs is in a sentence.
+
+    No statement is between the outputs of a list.
+    """
+    if any(gap.count("\0") > (role == "om") for role in ("oo", "om") for gap in gaps.get(role, ())):
+        return False
+    roles = [role for role, _ in order]
+    if any(
+        a == b == "o" and not m.goes_on for m, (a, b) in zip(run[1:], pairwise(roles), strict=False)
+    ):
+        return False
+    return all(e.kind not in _SAID for gap in gaps.get("oo", ()) for e in lexemes_in(gap, {}))
 
 
 def _has(order: _Order, role: str) -> bool:

@@ -9,8 +9,8 @@ from attncalc.reading.plain.rows import split_row
 
 LONGEST = 1000
 _GIVEN = re.compile(
-    r"\s*(?P<row>[^\W\d][^\s\d:]{0,30}(?: [^\W\d][^\s\d:]{0,30}){0,5})\s*(?P<sign>->|→|=>|:|(?<=\s)(?=\d))"
-    r"\s*(?P<rest>.{3,600})"
+    r"\s*(?P<row>[^\W\d][^\s\d:]{0,30}(?: [^\W\d][^\s\d:]{0,30}){0,5})\s*"
+    r"(?P<sign>->|→|=>|:|(?<=\s)(?=\d))\s*(?P<rest>.{3,600})"
 )
 _ROW = re.compile(
     r"\s*(?:\d{1,2}[.)]\s+)?(?P<row>[^\s:=|](?:[^:=|]{0,38}[^\s:=|])?)\s*[:=|]\s*(?P<rest>\S.{0,600})"

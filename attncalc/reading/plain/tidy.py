@@ -95,6 +95,10 @@ _RANGE = re.compile(r"(?<=[A-Za-z])[\[(][\d:, ]{0,20}(?:\d:|:\d)[\d:, ]{0,20}[\]
 """Rows or columns that a program takes: Q[:, 1:2], Q(:,1:2)."""
 _SLASHED = re.compile(rf"\b([qkvoz]_?\d{{1,2}} ?= ?)\(({_NUMBER}(?: / {_NUMBER}){{1,9}})\)")
 """A vector with slashes between its entries: q1 = (1 / -2)."""
+_TYPST_ROW = re.compile(
+    r"[ \t]*+(?:table\.header\()?((?:\[[^\[\]\n]{0,80}\],?[ \t]*+){2,40}+)\)?,?[ \t]*+"
+)
+_TYPST_CELL = re.compile(r"\[([^\[\]]{0,80})\]")
 _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
 
 
@@ -120,7 +124,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
         text = with_flat_wiki(text)
     text = _ROW_TAG.sub(r"\1\3", text) if "</" in text else text
     text = with_printed(without_session(_FENCES.sub("", text)))
-    text = _WIKI_HEADING.sub(r"# \1", _RANGE.sub("", text))
+    text = _WIKI_HEADING.sub(r"# \1", _with_typst_tables(_RANGE.sub("", text)))
     text, struck = _without_struck(text)
     text = _ANGLES.sub(r"(\1)", _letters(text))
     text = _QUOTES.sub("", text)
@@ -136,6 +140,21 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text = _TIMES.sub(" · ", _together(text))
     text = _SLANTED.sub(r"\1", text)
     return text.replace("`", ""), struck
+
+
+def _with_typst_tables(text: str) -> str:
+    """Return a text with the rows of Typst's tables between bars: [1], [2], -> | 1 | 2 |."""
+    if "table(" not in text or "columns:" not in text:
+        return text
+    lines, is_table = text.split("\n"), False
+    for i, line in enumerate(lines):
+        if "table(" in line or is_table:
+            is_table = line.strip() != ")"
+            if row := _TYPST_ROW.fullmatch(line):
+                lines[i] = f"| {' | '.join(_TYPST_CELL.findall(row[1]))} |"
+            elif not line.strip("() ,#").startswith(("[", "$")):
+                lines[i] = ""
+    return "\n".join(lines)
 
 
 def _without_empty_columns(text: str) -> str:
