@@ -299,10 +299,9 @@ def may_state(text: str, labels: Tokens) -> bool:
     named = [each for each in named if place_of(each, labels.keys) < len(labels.queries)]
     if named in ([*labels.keys], [*labels.queries]):
         return False  # the tokens of a text
-    are_tokens = kinds & {"out", "in", "token", "symbol", "ordinal"}
-    are_tokens = are_tokens or not all(map(str.isdigit, named))
     is_said = kinds & {"attends", "feeds", "most", "arrow"} and "data" not in kinds
-    return bool(is_said and are_tokens) and len(named) > 1 and not text.rstrip().endswith("?")
+    are_numbers = all(map(str.isdigit, named)) and not kinds & {*_NAMED, "out", "in", "token"}
+    return bool(is_said) and not are_numbers and len(named) > 1 and text.rstrip()[-1:] != "?"
 
 
 def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bool:

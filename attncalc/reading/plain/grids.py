@@ -240,6 +240,9 @@ class _Finder:
         if not rows:
             return _FILL * len(match[0])
         kind = "bare" if match[1].startswith(BARE) else "environment"
+        behind = match.string[match.end() : match.end() + 40].lstrip()
+        if kind == "bare" and len(rows[0]) == 1 and behind.startswith(OPEN):
+            return _FILL * len(match[0])  # the names of the rows
         rows = fitted(rows)
         own = without_names(rows) if kind == "bare" else rows
         return self._kept([own], match.start(), match.end(), kind)
