@@ -58,6 +58,7 @@ _SCRIPTS = re.compile(
 _NAME = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
+_OF_TOKENS = {"out", "in", "token", "symbol", "ordinal"}
 _NAMED = ("number", "doubtful", "symbol", "symbol in", "symbol out")
 _SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
 _SIGNS, _TO = " ,;.", ("om", "mo", "os", "so")
@@ -300,7 +301,7 @@ def may_state(text: str, labels: Tokens) -> bool:
     if named in ([*labels.keys], [*labels.queries]):
         return False  # the tokens of a text
     is_said = kinds & {"attends", "feeds", "most", "arrow"} and "data" not in kinds
-    are_numbers = all(map(str.isdigit, named)) and not kinds & {*_NAMED, "out", "in", "token"}
+    are_numbers = all(map(str.isdigit, named)) and not kinds & _OF_TOKENS
     return bool(is_said) and not are_numbers and len(named) > 1 and text.rstrip()[-1:] != "?"
 
 
