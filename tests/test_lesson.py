@@ -796,3 +796,8 @@ def test_weights_of_printed_exponentials_are_not_accused() -> None:
         "A = [0,19 0,48 0,32; 0,20 0,53 0,26]\n"
     )
     assert not _findings(text).of("wrong")
+
+
+def test_the_gradient_of_a_loss_is_no_wrong_softmax() -> None:
+    text = "s = (0.18, 2.47, 0.53), p = (0.081, 0.803, 0.115)\n\np - y = (0.081, 0.803, -0.885)\n"
+    assert not _findings(text).of("wrong")

@@ -140,12 +140,11 @@ def _made(known: Sequence[Shown], sums: Sequence[Sum], last: int) -> Iterator[Nu
 def _before_misprints(placed: Sequence[Placed], wrong: Sequence[Unlike]) -> Iterator[Placed]:
     """Yield findings; none are wrong behind a misprint if several of one result are."""
     counts = Counter(one.name for one, _, _ in placed if one.kind == WRONG)
-    are_several = max(counts.values(), default=0) > 1
     told = {line for one, line, _ in placed if one.kind == WRONG}
     first = min((one.line for one in wrong if one.line not in told), default=0)
     other = Finding(UNCHECKED, "", why="a matrix before it has a misprint")
     for one, line, last in placed:
-        is_behind = one.kind == WRONG and are_several and 0 < first < line
+        is_behind = one.kind == WRONG and max(counts.values()) > 1 and 0 < first < line
         yield other._replace(name=one.name) if is_behind else one, line, last
 
 
