@@ -756,3 +756,48 @@ def test_a_column_that_halves_the_count_of_rows_by_chance_is_no_error() -> None:
     table = "| i | U h | tanh |\n|---|---|---|\n| 1 | 0.50 | 0.4621 |\n"
     table += "| 2 | -1.00 | -0.7616 |\n| 3 | 1.50 | 0.9051 |\n"
     assert not _findings(f"# Step 2\n\n{table}").of("wrong")
+
+
+def test_a_sine_is_compared() -> None:
+    assert not _findings("Position 3: $\\sin(3) = 0.1411$, and sin(30) = 0.5.\n").of("wrong")
+    (found,) = _findings("Position 3: $\\sin(3) = 0.4111$.\n").of("wrong")
+    assert (found.found, found.right) == ("0.4111", "0.1411")
+
+
+def test_results_of_a_misprinted_matrix_are_not_accused() -> None:
+    """Every score of key 3 is wrong by the misprint in K; and so are the sums of a copied term."""
+    text = (
+        "X = [[1.0, 0.0, 2.0], [-1.0, 1.0, 0.5]], its columns are tokens.\n\n"
+        "W_Q = [[1.0, -0.5], [0.0, 2.0]]\n\nW_K = [[0.5, 0.5], [1.0, -1.0]]\n\n"
+        "Q = W_Q X = [[1.50, -0.50, 1.75], [-2.00, 2.00, 1.00]]\n\n"
+        "K = W_K X = [[0.00, 0.50, 1.25], [2.00, -1.00, 1.50]]\n\n"
+        "S = Kᵀ Q = [[-4.000, 4.000, 2.000], [2.750, -2.250, -0.125], [-1.125, 2.375, 3.688]]\n"
+    )
+    assert not _findings(text).of("wrong")
+    (found,) = _findings(text.replace("-1.00, 1.50]]", "-1.00, -1.50]]")).of("wrong")
+    assert (found.line, found.found, found.right) == (9, "-1.50", "1.50")
+    sums = (
+        "S1 = [[1.400, 2.800], [0.549, 1.098]]\n\nT = [[-0.301, 0.151], [-1.900, 0.950]]\n\n"
+        "S2 = [[1.099, 2.951], [-1.351, 2.048]]\n\nU = [[5.100, -3.400], [3.600, -2.400]]\n\n"
+        "S3 = [[1.099 + 5.100, 9.251 + (-3.400)], [-1.351 + 3.600, 2.048 + (-2.400)]]\n\n"
+        "S3 = [[6.199, 5.851], [2.249, -0.352]]\n"
+    )
+    (found,) = _findings(sums).of("wrong")
+    assert (found.line, found.found, found.right) == (9, "9.251", "2.951")
+
+
+def test_weights_of_printed_exponentials_are_not_accused() -> None:
+    """They follow from a misprint in an exponent, and not from the scores."""
+    text = (
+        "Q = [0,5 1,0; 1,0 0,2]\n\nK = [0,02 0,00; 0,90 0,45; 0,80 0,10]\n\n"
+        "S = Q Kᵀ, nicht skaliert:\n\n|  | das | alte | Haus |\n|---|---|---|---|\n"
+        "| Ziel 1 | 0,01 | 0,90 | 0,50 |\n| Ziel 2 | 0,02 | 0,99 | 0,82 |\n\n"
+        "Zeile 2: $e^{0,02}=1,02$, $e^{0,99}=2,69$, $e^{0,28}=1,32$; die Summe ist $5,03$.\n\n"
+        "A = [0,19 0,48 0,32; 0,20 0,53 0,26]\n"
+    )
+    assert not _findings(text).of("wrong")
+
+
+def test_the_gradient_of_a_loss_is_no_wrong_softmax() -> None:
+    text = "s = (0.18, 2.47, 0.53), p = (0.081, 0.803, 0.115)\n\np - y = (0.081, 0.803, -0.885)\n"
+    assert not _findings(text).of("wrong")

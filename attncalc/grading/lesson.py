@@ -243,9 +243,10 @@ def _joined(parts: Sequence[Checked], tokens: Matrix) -> Checked | None:
     }
     given = tokens.ravel().tolist()
     unread = tuple(each for each in first.unread if numbers_of(each.text) != given)
+    matrices = {**first.matrices, **matrices}
     return parts[0]._replace(
-        answer=replace(first, matrices={**first.matrices, **matrices}, unread=unread),
-        findings=tuple(each for own in findings.values() for each in own),
+        answer=replace(first, matrices=matrices, unread=unread),
+        findings=tuple(each for name in findings if name in matrices for each in findings[name]),
         exact={},
     )
 

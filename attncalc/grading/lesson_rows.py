@@ -287,7 +287,8 @@ def _misprinted_alone(lines: Sequence[str]) -> Iterator[tuple[Printed, str]]:
         size, own = abs(float(text)), _decimals(text.rstrip("0"))
         is_known = by_size[size] > 1 or size in rounded
         meant = [e for e in misprints(text) if abs(float(e)) in by_size and abs(float(e)) != size]
-        meant = [each for each in meant if each not in lines[line - 1]]  # the line compares both
+        meant = [e for e in meant if e not in lines[line - 1]]  # the line compares both
+        meant = [e for e in meant if int(abs(float(e))) == int(size)]
         is_chance = len(by_size) * len(digits) > LARGEST_CHANCE * 10 ** len(digits)
         is_one = len(meant) == 1 and own >= DECIMALS and not (is_known or is_chance)
         if is_one and _is_sentence(lines, line):

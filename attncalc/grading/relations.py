@@ -6,10 +6,10 @@ improbable it is by chance.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, compress, islice, product
-from operator import add, itemgetter, matmul
+from operator import add, matmul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +45,8 @@ ROOTS = (1, 2, 3, 4, 8, 16, 32, 64)
 LARGEST_ROOT, SCALED = 1024, 0.06
 """The largest of other roots that divide scores, and the largest relative error of its square."""
 SLACK, SAME = 1e-9, "the matrix on"
+ROUNDED, MANY = 2.5, 150
+"""The largest error by rounding, in last units, and the entries searched for misprints."""
 
 
 class Shown(NamedTuple):
@@ -117,6 +119,7 @@ def related(lines: Sequence[str]) -> Related:
     said: list[Unlike] = []
     explained: list[Shown] = []
     known: list[Shown] = []
+    sure: set[int] = set()
     every = _shown(lines)
     for place, each in enumerate(every):
         relation = _relation_of(each, known)
@@ -127,43 +130,70 @@ def related(lines: Sequence[str]) -> Related:
         wrong, right = ~_agrees(each, made), (made.low + made.high) / 2
         repaired = each._replace(values=np.where(wrong, right, each.values))
         if not wrong.any():
+            sure.add(id(each.texts))
             explained += [each] * (len(relation.of) == 1 and not relation.says.endswith(SAME))
         elif len(relation.of) > 1 or not _is_used(each, repaired, known[:-1], every[place + 1 :]):
-            own = [_wrong(each, at, relation, right) for at in np.argwhere(wrong).tolist()]
+            own = [*_wrong(each, relation, lines, sure)]
             told = {(one.line, one.found) for one in said}  # a column may be part of a matrix
             said += [one for one in own if (one.line, one.found) not in told]
             known += [repaired] * any(one.line in each.spread for one in own)
     return Related(tuple(said), tuple(explained))
 
 
-def _wrong(each: Shown, place: list[int], relation: Relation, right: Matrix) -> Unlike:
-    """Return a wrong entry, or the misprint in a term of a sum that causes it."""
-    count = len(each.text(place).partition(".")[2])
-    meant = each, f"{right[tuple(place)]:.{count}f}"
-    one, text = _misprint_before(each, relation, place) or meant
-    of = tuple(dict.fromkeys(other.spread[0] for other in relation.of))
-    around = frozenset(line for other in (each, *relation.of) for line in other.spread)
-    line = one.lines[place[0]][place[1]]
-    return Unlike(line, relation.says, of, around, one.text(place), text)
+def _wrong(
+    each: Shown, relation: Relation, lines: Sequence[str], sure: Container[int]
+) -> Iterator[Unlike]:
+    """Yield the misprints before a matrix that cause wrong entries, and its other wrong entries.
 
-
-def _misprint_before(each: Shown, relation: Relation, place: list[int]) -> tuple[Shown, str] | None:
-    """Return the matrix before with a misprint that causes a wrong entry, and its right text.
-
-    A misprint there is likelier than another number here.
+    sure: the texts of matrices that follow from others; a misprint is in a copy of their row.
     """
-    if _is_misprinted(each, relation.made, place):
+    around = frozenset(line for other in (each, *relation.of) for line in other.spread)
+    of = tuple(dict.fromkeys(other.spread[0] for other in relation.of))
+    while found := _misprint_before(each, relation):
+        one, place, text, relation = found
+        meant, line = one.text(place), one.lines[place[0]][place[1]]
+        between = range(one.spread[-1] + 1, each.spread[-1] + 1)
+        row = {text, *one.texts[place[0]]} - {one.texts[place[0]][place[1]]}
+        copies = (n for n in between if row <= {t for _, t in texts_of_numbers(lines[n - 1])})
+        if id(one.texts) in sure and (copy := next(copies, 0)):
+            yield Unlike(copy, relation.says, of, around, text, meant)
+        else:
+            yield Unlike(line, relation.says, of, around, meant, text)
+    made = relation.made
+    right = (made.low + made.high) / 2
+    ways = (0, 1) if "softmax" in relation.says else (0,)  # p - y, the gradient of a loss
+    off = np.min([np.abs(each.values + way - right) for way in ways], axis=0)
+    for at in np.argwhere(~_agrees(each, made) & (off > ROUNDED * 2 * each.half)).tolist():
+        text = each.text(at)
+        line, count = each.lines[at[0]][at[1]], len(text.partition(".")[2])
+        meant = f"{right[tuple(at)]:.{count}f}"
+        yield Unlike(line, relation.says, of, around, text, meant)
+
+
+def _misprint_before(
+    each: Shown, relation: Relation
+) -> tuple[Shown, tuple[int, ...], str, Relation] | None:
+    """Return the matrix whose misprint causes most wrong entries: its place, right text, relation.
+
+    It is likelier than another number at the same place, or than several here.
+    """
+    right = _agrees(each, relation.made)
+    off = np.argwhere(~right).tolist()
+    if len(off) == 1 and _is_misprinted(each, relation.made, off[0]):
         return None
+    best, most = None, int(right.sum())
     for i, one in enumerate(relation.of):
-        same = one.text(place) if one.values.shape == each.values.shape else ""
-        for text in misprints(same):
-            values = one.values.copy()
-            values[tuple(place)] = float(text)
-            of = (*relation.of[:i], one._replace(values=values), *relation.of[i + 1 :])
-            agrees = _agrees(each, relation._replace(of=of).made)
-            if agrees[tuple(place)] and agrees.sum() > _agrees(each, relation.made).sum():
-                return one, text
-    return None
+        for place in product(*map(range, one.values.shape)) if one.values.size < MANY else ():
+            is_same = one.values.shape == each.values.shape and [*place] in off
+            for text in misprints(one.text(place)) if off else ():
+                values = one.values.copy()
+                values[place] = float(text)
+                of = (*relation.of[:i], one._replace(values=values), *relation.of[i + 1 :])
+                fixed = relation._replace(of=of)
+                count = int(_agrees(each, fixed.made).sum())
+                if count > most + (best is None and not is_same):
+                    best, most = (one, place, text, fixed), count
+    return best
 
 
 def _is_used(each: Shown, repaired: Shown, known: Sequence[Shown], later: Sequence[Shown]) -> bool:
@@ -274,23 +304,22 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
         agrees = _agrees(each, made)
         own = _bits(each, made, agrees) if agrees.sum() >= _least(agrees.size) else 0.0
         if not agrees.all():
-            best, most = max((best, most), (relation, own), key=itemgetter(1))
+            if own > most and relation.says != SAME:  # both may be right
+                best, most = relation, own
         elif own >= enough:
             whole, enough = relation, own
             if not any(one.half.any() for one in relation.of):
                 return whole
-    if best is None or most <= enough:
+    if whole or best is None or most <= ENOUGH:
         return whole
     wrong = np.argwhere(~_agrees(each, best.made)).tolist()
-    swapped = [
-        _is_misprinted(each, best.made, place) or _misprint_before(each, best, place) is not None
-        for place in wrong
-    ]
-    if best.says.endswith(SAME) or ((each.kind or whole) and not all(swapped)):
-        return whole  # matrices that are nearly the same may both be right
+    swapped = [_is_misprinted(each, best.made, place) for place in wrong]
+    count = sum(swapped) or int(_misprint_before(each, best) is not None)
+    if each.kind and count < len(wrong):
+        return None
     first = min(one.spread[0] for one in best.of)
     among = math.log2(2 * (1 + sum(one.spread[0] >= first for one in known)) * len(ROOTS))
-    return best if most + MISPRINTED * sum(swapped) >= ENOUGH + among else whole
+    return best if most + MISPRINTED * count >= ENOUGH + among else None
 
 
 def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:

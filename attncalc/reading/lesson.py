@@ -74,6 +74,8 @@ _CHECKED = re.compile(
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 FEWEST_COMMAS = 5
 """The fewest decimal commas of a document in which each comma between digits is one."""
+_RAISED = re.compile(r"(?<=[\w)])<sup>(-?[\w./+ -]{1,20})</sup>", re.IGNORECASE)
+"""An exponent in HTML."""
 _PRINTED = re.compile(r"print\((?:[^(),]{0,60},\s?)?([A-Za-z_]\w{0,40})\)")
 _ARRAY = re.compile(r"(?:tensor\(|array\()?\[")
 MOST_ALIKE = 0.6
@@ -249,7 +251,7 @@ def read_lesson(place: str, data: bytes) -> Lesson:
     if place.lower().endswith(".ipynb"):
         raise InputError(f"{place}: no notebook of Jupyter")
     if is_html(text):
-        page = text_of_html(text)
+        page = text_of_html(_RAISED.sub(r"^{\1}", text))
         lines = tuple((0, line, False) for line in page.places)
         return Lesson(place, page.text, lines, page.is_own, _rules(text) if page.is_own else ())
     return Lesson(place, text.replace("\r\n", "\n"))

@@ -27,7 +27,7 @@ MOST_TOKENS, MOST_STARTS = 200, 20
 FEWEST_EXACT, MOST_DOUBTFUL = 3, 4
 """The fewest right statements by exact numbers, and how many for each doubtful one, for numbers
 with fewer decimals than results to be exact."""
-DUST = 1e-9
+DUST, DEGREES = 1e-9, 15
 _SIGN = re.compile(r"(?<![<>!:=≤≥])(=|≈|≃|≅|\\(?:approx|simeq|doteq)(?![A-Za-z]))(?![=>])&?")
 _TEX = (
     (re.compile(r"(?<=[\w)\]])(?:[ \t]{3}|\t| (?= [A-Za-z(\[√]))"), "; "),  # columns
@@ -41,7 +41,7 @@ _TEX = (
     (re.compile(r"\\(?:cdot|times|odot)(?![A-Za-z])|(?<=[\d)\]]) ?[x×∗⋅✕•] ?(?=[-\d(\[.])"), "·"),
     (re.compile(r"\\q?quad(?![A-Za-z])"), ";"),
     (re.compile(r"\\[dtc]?frac(?![A-Za-z])"), " frac "),
-    (re.compile(r"\\(?=(?:sqrt|exp|softmax|tanh)(?![A-Za-z]))"), " "),
+    (re.compile(r"\\(?=(?:sqrt|exp|softmax|tanh|sin|cos|ln|max|min)(?![A-Za-z]))"), ""),
     (re.compile(r"\^\s?\{?\s?(?:\\(?:top|intercal|mathsf\{T\}|dagger)|[T⊤])\s?\}?(?![A-Za-z])|⊤"),
      "ᵀ"),
     (re.compile(r"\{ ?([\d.]{1,60}) ?\} ?ᵀ"), r"\1"),  # a dagger: a number that is nearly 0
@@ -96,10 +96,11 @@ _PADDED = re.compile(r"\d{1,9}\.\d{0,9}0\b")
 """A rounded number that ends in 0."""
 _NAMED: dict[str, Callable[[Any], Any]] = {
     **{"exp": np.exp, "sqrt": np.sqrt, "√": np.sqrt, "tanh": np.tanh},
-    "relu": lambda x: np.maximum(x, 0),
+    **{"sin": lambda x: np.sin(_radians(x)), "cos": lambda x: np.cos(_radians(x))},
+    **{"ln": np.log, "max": np.max, "min": np.min, "relu": lambda x: np.maximum(x, 0)},
     "softmax": lambda scores: rows.softmax(np.asarray(scores, dtype=np.float64)),
 }
-_CALLED = "sin cos tan log ln max min sum mean avg norm sigmoid concat det rank"
+_CALLED = "tan log sum mean avg norm sigmoid concat det rank"
 _SPOKEN = "frac minus plus times over by half twice of mod"
 _NO_WORDS = frozenset({*_CALLED.split(), *_SPOKEN.split(), *_NAMED})
 """Words that make what follows them a part of more arithmetic."""
@@ -170,6 +171,12 @@ class _Arithmetic(Parser):
         if self.take() != _CLOSING[opening]:
             raise NoValue
         return np.array(values) if len(values) > 1 or opening == "[" else values[0]
+
+
+def _radians(value: Any) -> Any:
+    if np.size(value) == 1 and abs(value) >= DEGREES and value % DEGREES == 0:
+        raise NoValue  # they may be degrees
+    return value
 
 
 def _scalar(value: Any) -> Any:
@@ -592,23 +599,19 @@ def half_unit(number: str) -> float:
 
 def is_misprint(found: str, meant: str) -> bool:
     """Return whether one character differs, or two neighbors are swapped: 0.214 for 0.241."""
-    off = [i for i, (a, b) in enumerate(zip(found, meant, strict=False)) if a != b]
-    if len(found) != len(meant) or not 0 < len(off) <= 2:
-        return False
-    return len(off) == 1 or (
-        off[0] + 1 == off[1] and {*found[off[0] : off[1] + 1]} == {*meant[off[0] : off[1] + 1]}
-    )
+    off = sum(a != b for a, b in zip(found, meant, strict=False))
+    return (len(found) == len(meant) and off == 1) or meant in misprints(found)
 
 
 def misprints(number: str) -> Iterator[str]:
     """Yield a decimal with another sign, and with neighboring digits swapped.
 
     >>> [*misprints("0.12")]
-    ['-0.12', '0.21']
+    ['-0.12', '1.02', '0.21']
     """
     if not _DECIMAL.fullmatch(number):
         return
     yield number.lstrip("+-") if number.startswith("-") else f"-{number.lstrip('+')}"
-    for i, (digit, after) in enumerate(pairwise(number)):
-        if digit != after and digit.isdecimal() and after.isdecimal():
-            yield number[:i] + after + digit + number[i + 2 :]
+    for i, j in pairwise(i for i, digit in enumerate(number) if digit.isdecimal()):
+        if number[i] != number[j]:
+            yield "".join((number[:i], number[j], number[i + 1 : j], number[i], number[j + 1 :]))

@@ -1,5 +1,6 @@
 """`attncalc check --lesson lesson.md`: compares a document with its own numbers."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
@@ -20,7 +21,7 @@ from attncalc.cli.streams import receive
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.grading.lesson import RIGHT, UNCHECKED, WRONG, Checked, Finding, Read, check_example
 from attncalc.grading.lesson_rows import Printed, known_rows, misprinted, odd_rows
-from attncalc.grading.relations import Unlike, related
+from attncalc.grading.relations import Shown, Unlike, related
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
@@ -101,11 +102,11 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
 
     sums, known = [*sums_in(lesson.arithmetic)], related(lesson.with_points)
     results = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
-    spans = ((each.spread, each.values.ravel().tolist()) for each in known.made)
-    made = [(span[0], span[-1], {*values}) for span, values in spans]
+    made = [*_made(known.made, sums, len(lesson.lines))]
     for part in lesson.parts():
         for example in part.examples():
-            for each in _by_own_results([*_of_example(part, example, said, seen)], results, made):
+            placed = _before_misprints([*_of_example(part, example, said, seen)], known.unlike)
+            for each in _by_own_results([*placed], results, made):
                 keep(*each)
     of_others = partial(_of_relations, wrong=known.unlike)
     for make in (of_others, partial(_of_sums, sums=sums, seen=seen), _of_repeated):
@@ -121,7 +122,30 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
 
 
 Placed = tuple[Finding, int, int]
-"""A finding, and its first and last line."""
+Numbers = tuple[int, int, set[float]]
+"""A finding and its first and last line, and these lines of numbers and the numbers."""
+
+
+def _made(known: Sequence[Shown], sums: Sequence[Sum], last: int) -> Iterator[Numbers]:
+    """Yield the matrices that are functions of others, and the shares of printed exponentials."""
+    for each in known:
+        yield each.spread[0], each.spread[-1], {*each.values.ravel().tolist()}
+    powers = (each for each in sums if each.is_right and each.text.startswith("e"))
+    for _, own in groupby(powers, lambda each: each.line):
+        values = np.concatenate([numbers_of(each.result) for each in own])
+        shares = (values / (values.sum() or 1.0)).tolist()
+        yield 1, last, {round(x, n) for x in shares for n in (2, 3, 4)}
+
+
+def _before_misprints(placed: Sequence[Placed], wrong: Sequence[Unlike]) -> Iterator[Placed]:
+    """Yield findings; none are wrong behind a misprint if several of one result are."""
+    counts = Counter(one.name for one, _, _ in placed if one.kind == WRONG)
+    told = {line for one, line, _ in placed if one.kind == WRONG}
+    first = min((one.line for one in wrong if one.line not in told), default=0)
+    other = Finding(UNCHECKED, "", why="a matrix before it has a misprint")
+    for one, line, last in placed:
+        is_behind = one.kind == WRONG and max(counts.values()) > 1 and 0 < first < line
+        yield other._replace(name=one.name) if is_behind else one, line, last
 
 
 def _of_relations(
@@ -227,10 +251,6 @@ def _printed(lesson: Lesson, example: Example, seen: set[int]) -> Iterator[Print
                 yield Printed(line, text, float(text), signs)
 
 
-Numbers = tuple[int, int, set[float]]
-"""The first and last line of numbers, and the numbers."""
-
-
 def _by_own_results(
     placed: Sequence[Placed], results: Sequence[Numbers], made: Sequence[Numbers]
 ) -> Iterator[Placed]:
@@ -248,7 +268,7 @@ def _by_own_results(
     rounded: set[int] = set()
     for place, (one, first, last) in enumerate(placed):
         if one.kind == WRONG:
-            found, right = numbers_of(one.found)[:1], numbers_of(one.right)[:1]
+            found, right = (numbers_of(e.replace(",", "."))[:1] for e in (one.found, one.right))
             own, made_here = (
                 [n for start, stop, n in each if first <= stop and start <= last and {*found} <= n]
                 for each in (results, made)
@@ -258,7 +278,8 @@ def _by_own_results(
                 other.add(one.name)
             unit = 2 * half_unit(one.found.replace(",", "."))
             is_near = found and right and abs(found[0] - right[0]) < LATEST * unit < LATEST
-            if is_near and any({*found} <= numbers for _, _, numbers in results):
+            is_given = any({*found} <= numbers for _, _, numbers in results)
+            if is_near and (is_given or found == right):
                 rounded.add(place)
     other |= {name for name, each in right_by_name.items() if 1 < len(each) < 2 * sum(each)}
     for name, entries in groupby(enumerate(placed), lambda each: each[1][0].name):
@@ -278,10 +299,13 @@ def _of_own_matrix(
 ) -> list[Finding]:
     """Return results without the wrong ones of a matrix that is not that of the step.
 
-    It has another shape by itself, or all its entries are wrong, and the right ones are printed.
+    It has another shape by itself, its entries are not printed as such, or all of them are wrong,
+    and the right ones are printed.
     """
     lines = lesson.with_points[example.first - 1 : example.last]
-    others = set()
+    printed = {abs(number) for line in lines for number in numbers_of(line)}
+    found = [(e.name, numbers_of(e.found.replace(",", ".")), e.kind) for e in results]
+    others = {n for n, own, kind in found if kind == WRONG and not {*map(abs, own)} <= printed}
     for name, group in groupby(results, lambda each: each.name):
         shape = answer.matrices[name].shape
         wrong = [each.right for each in group if each.kind == WRONG]
