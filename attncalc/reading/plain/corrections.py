@@ -30,6 +30,11 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 """An entry or a row, and its value: Q[2,1] should be -1, I lost the sign."""
+_INSTEAD = re.compile(
+    r",? (?:and )?(?:not|instead of|rather than|nicht|statt|und nicht|au lieu de|et non|pas|non|não"
+    rf"|niet|e non|en niet|invece di|em vez de|no|en lugar de|en vez de|!=) (?:{_VALUE})",
+    re.IGNORECASE,
+)
 _ENDS = re.compile(r"[^\W\d_][ :]{0,3}$")
 _OF_ROW = rf"{_NUMBER}(?:(?:[,;] ?| {{1,4}}){_NUMBER}){{0,12}}(?: x){{0,12}}"
 _WAIT = re.compile(
@@ -136,6 +141,6 @@ def _line(line: str) -> str:
     if said := _ROW_IS.match(line):
         return f"{said['name']} = [{said['value']}]"
     is_said = _CORRECTS.search(line) or _SORRY.match(line)
-    if is_said and (found := _TOLD.fullmatch(line)):
+    if is_said and (found := _TOLD.fullmatch(_INSTEAD.sub("", line, count=1))):
         return f"correction: {found['name']} = {found['value']}"
     return line

@@ -43,6 +43,10 @@ _OTHER = "?"
 """The words before numbers that are no vector of a sentence."""
 _FIRST_AND = re.compile(rf"\A{_AND}(?: |\Z)", re.IGNORECASE)
 _NO_WORDS = re.compile(r"[→\d=+·*×/^\[\]|{}&\\<>_#(]")
+_TAIL = re.compile(
+    rf"[^\S\n]*+(?:for|für|pour|para|per|voor) (?:[^\W\d_]{{2,5}} )?{_PLACES}", re.IGNORECASE
+)
+"""The row of a vector behind it: for the first token."""
 
 
 class _Group(NamedTuple):
@@ -100,7 +104,8 @@ def _groups(text: str, named: Named) -> Iterator[tuple[_Group, int]]:
             group = _Group(start, *found, [], [])
         group.rows.append(_BETWEEN.split(match[1]))
         group.places.append(place)
-        stop = match.end()
+        tail = _TAIL.match(plain, match.end())
+        stop = tail.end() if tail else match.end()
     yield group, stop
 
 
