@@ -100,6 +100,7 @@ _ITSELF = (
     r"|себя|себе|собой|собі|itseensä|itseään|itsensä|kendisine|kendisini|kendine|önmagára)\b"
     r"|نفسها?|εαυτό|자기 자신|자기자신|스스로|自分自身|自身|自己|自分)"
 )
+_ONESELF = re.compile(_ITSELF, re.IGNORECASE)
 _AGAIN = re.compile(rf"({_ITSELF}) ?\((?:[^\W\d_]{{1,12}} )?(\w{{1,30}})\)", re.IGNORECASE)
 """A token that is named again in brackets: itself (input 3)."""
 _TOKEN = re.compile(
@@ -272,7 +273,7 @@ def _in_sections(
         if 0 < len(words) <= MOST_OF_HEADING and len(places) == 1:
             heads += places
             name = next(word for word in words if place_of(word, sides[0]) in places)
-        elif heads and (places or {*words} & {*sides[1]} or re.search(_ITSELF, text)):
+        elif heads and (places or {*words} & {*sides[1]} or _ONESELF.search(text)):
             is_named = next((word for word in words if word in known), "") == name
             found.append((line, text if is_named else f"{name} | {text}"))
     return found if heads == [*range(count)] * max(1, len(heads) // count) else []

@@ -67,10 +67,12 @@ def stated_map(
     heads: the weights of each head, of shape (heads, outputs, inputs).
     text: the whole text, which may mark the largest weights.
     """
-    stated = maps_in_order(lines, heads, labels)
+    stated, most = maps_in_order(lines, heads, labels), len(heads) * len(heads[0])
     for other in (map_in_columns, printed_map, partial(_marked_map, text)):
-        if count_exact(stated, heads, labels) < len(heads) * len(heads[0]):
-            stated = other(lines, heads, labels) or stated
+        right = count_exact(stated, heads, labels)
+        found = other(lines, heads, labels) if right < most else []
+        if found and (not stated or count_exact(found, heads, labels) > right):
+            stated = found
     return stated
 
 

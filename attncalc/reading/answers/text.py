@@ -256,7 +256,11 @@ def _replace_map(
         for each in found.unread
         if own_lines.isdisjoint(range(each.line, each.line + each.text.count(" / ") + 1))
     ]
-    found.taken[:] = [e for e in found.taken if e.what != "map" and e.line not in own_lines]
+    found.taken[:] = [
+        each
+        for each in found.taken
+        if each.what not in ("", "map") or (not each.what and each.line not in own_lines)
+    ]
     found.connections[:] = stated
     found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
 

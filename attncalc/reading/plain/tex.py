@@ -25,6 +25,7 @@ _FACTOR = re.compile(
     r"(?!\{(?:al|ga|sp|eq))"
 )
 """The continuation of a product on the next line."""
+_DIFFERENTIAL = re.compile(r"\s*+[∂d]\s*+[A-Za-zℒ][\w.,;:^{}()\[\]]{0,30}\s*+")
 _DISPLAY = re.compile(
     r"(?:align|alignat|aligned|gather|gathered|equation|split|multline|eqnarray)\*?$"
 )
@@ -411,4 +412,6 @@ class _Converter:
 
 def _operand(text: str) -> str:
     """Return the numerator or denominator of a fraction, in brackets unless it is a number."""
+    if _DIFFERENTIAL.fullmatch(text):  # ∂L/∂Q is a name, not a quotient
+        return "".join(text.split())
     return text.strip() if _SIMPLE.fullmatch(text) and text.strip() else f"({text.strip()})"
