@@ -93,7 +93,7 @@ _LIKENED = re.compile(
     re.IGNORECASE,
 )
 """An output that another one is like: like io, io와 마찬가지로."""
-_STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
+STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
 _ITSELF = (
     r"(?:\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
     r"|s[eé] stess[aoie]|si mesm[ao]s?|zichzelf|själv|seg selv|sig selv|siebie|sobie|sebe|sebou"
@@ -264,7 +264,7 @@ def _in_sections(
 ) -> list[tuple[int, str]]:
     """Return the lines that name tokens, behind the name of the output that heads their section.
 
-    None if not every output heads one section, in their order.
+    [] unless every output heads one section, or one for each head, in their order.
     """
     found, heads, known = list[tuple[int, str]](), list[int](), {*sides[0], *sides[1]}
     for line, text in lines:
@@ -293,17 +293,20 @@ def words_beside(row: str, labels: Tokens) -> str:
     return f"{pieces[0]} | {pieces[-1]}" if is_named else ""
 
 
-def may_state(text: str, labels: Tokens) -> bool:
-    """Return whether a line seems to state what outputs attend to: two names, and such words."""
-    words = lexemes_in(text[:LONGEST], labels_of((*labels.keys, *labels.queries)))
-    kinds = {each.kind.partition(" ")[0] for each in words}
-    named = [each.said for each in words if each.kind in (*_NAMED, "ordinal")]
-    named = [each for each in named if place_of(each, labels.keys) < len(labels.queries)]
-    if named in ([*labels.keys], [*labels.queries]):
-        return False  # the tokens of a text
-    is_said = kinds & {"attends", "feeds", "most", "arrow"} and "data" not in kinds
-    are_numbers = all(map(str.isdigit, named)) and not kinds & _OF_TOKENS
-    return bool(is_said) and not are_numbers and len(named) > 1 and text.rstrip()[-1:] != "?"
+def lines_that_may_state(lines: Sequence[tuple[int, str]], labels: Tokens) -> Iterator[int]:
+    """Yield the lines that seem to state what outputs attend to: two names, and such words."""
+    known = labels_of((*labels.keys, *labels.queries))
+    for line, text in lines[-MOST_LINES:]:
+        words = lexemes_in(text[:LONGEST], known)
+        kinds = {each.kind.partition(" ")[0] for each in words}
+        named = [each.said for each in words if each.kind in (*_NAMED, "ordinal")]
+        named = [each for each in named if place_of(each, labels.keys) < len(labels.queries)]
+        is_list = named in ([*labels.keys], [*labels.queries])
+        are_numbers = all(map(str.isdigit, named)) and not kinds & _OF_TOKENS
+        is_said = kinds & {"attends", "feeds", "most", "arrow"} and "data" not in kinds
+        is_asked = text.rstrip().endswith("?")
+        if is_said and len(named) > 1 and not (is_list or are_numbers or is_asked):
+            yield line
 
 
 def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bool:
@@ -311,11 +314,12 @@ def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bo
 
     It names a second input, or it is soon after the last line and names as many inputs as it has.
     """
-    for number, text in lines:
+    known = labels_of(labels.keys)
+    for number, text in (each for each in lines if last <= each[0] <= last + MOST_LINES):
         count = sum(word in labels.keys for word in _LETTERS.findall(text))
         if last < number <= last + MOST_BETWEEN and count >= len(labels.queries):
             return True
-        words = lexemes_in(text[:LONGEST], labels_of(labels.keys)) if number >= last else ()
+        words = lexemes_in(text[:LONGEST], known)
         ranks = {each.kind for each in words}
         ranks |= {each.said for each in words if each.kind == "ordinal" and number > last}
         if ranks & {"second", "2"} and any(each.kind in _NAMED for each in words):
@@ -329,7 +333,7 @@ def plain(text: str) -> str:
     Tabs become bars.
     """
     clean = unicodedata.normalize("NFKC", _NTH.sub(r"\1th", text)).translate(_QUOTES)
-    clean = EMPHASIZED.sub(r"\2", _STRUCK.sub(" ", clean))
+    clean = EMPHASIZED.sub(r"\2", STRUCK.sub(" ", clean))
     return clean.replace("\t", " | ")
 
 

@@ -13,6 +13,7 @@ from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.map_order import (
     MOST_BETWEEN,
     MOST_LINES,
+    STRUCK,
     TIE,
     Said,
     count_exact,
@@ -37,7 +38,6 @@ _WEIGHT = re.compile(
     rf"(\d{{1,9}}(?:\{{?[.,{COMMA}]\}}?\d{{1,9}})?)[%}}]{{0,3}}((?: ?[{_SIGNS}])*)"
 )
 """A number with the marks before and behind it."""
-_STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
 _POINT = re.compile(rf"\{{?[.,{COMMA}]\}}?")
 _WHOLE = re.compile(rf"(?<![\w.,{COMMA}])\d{{1,3}}(?![\w.,{COMMA}]*\d)")
 _COUNTED = re.compile(r"\[\d{1,3}\](?=\s)")
@@ -92,7 +92,7 @@ def printed_map(
             for last, made in _printed(own, len(weights), labels.keys):
                 if len(made) == len(weights) and all(map(is_ranked, made, weights)):
                     at = (*[line] * (len(weights) - 1), last)
-                    return written(Said(at, made, len(made)), weights, 0, labels)
+                    return _of_heads([Said(at, made, len(made))], heads, labels)
     return []
 
 
@@ -138,9 +138,7 @@ def map_in_columns(
             at = tuple(line for line, _ in rows[start - count : start])
             found, total = [*found, *(Said(at, own, count) for own in inputs)], total + bits
         if len(found) == len(heads) and total >= ENOUGH_BITS / (1 + _is_said(lines, found[0])):
-            numbers = range(1, len(heads) + 1) if len(heads) > 1 else [0]
-            own = zip(found, heads, numbers, strict=True)
-            return [each for said, weights, k in own for each in written(said, weights, k, labels)]
+            return _of_heads(found, heads, labels)
     return []
 
 
@@ -242,26 +240,30 @@ def _marked_map(
 
     One mark is in every row, and another one may be in each row with several weights.
     """
-    every = [(k, row) for k, head in enumerate(heads) for row in head]
-    for rows in _marked_rows(text, [row for _, row in every]):
-        counts = Counter(mark for _, marks in rows for mark in {*marks.values()})
-        full = [mark for mark, count in counts.items() if count == len(rows)]
-        full = [mark for mark in full
-                if all([*marks.values()].count(mark) == 1 for _, marks in rows)]  # fmt: skip
-        for first, second in ((a, b) for a in full for b in (*(counts - Counter([a])), "")):
-            inputs = [[k for wanted in (first, second) for k, mark in marks.items()
-                       if mark == wanted] for _, marks in rows]  # fmt: skip
-            fit = sum(is_ranked(own, row) for own, (_, row) in zip(inputs, every, strict=True))
-            if 2 * fit > len(rows):
-                found = list[WrittenConnection]()
+    every = [*heads.reshape(-1, heads.shape[-1])]
+    for rows in _marked_rows(text, every):
+        counts = [Counter(marks.values()) for _, marks in rows]
+        others = [*dict.fromkeys(mark for count in counts for mark in count), ""]
+        full = [mark for mark in others if all(count[mark] == 1 for count in counts)]
+        for ranks in ((a, b) for a, b in product(full, others) if a != b):
+            inputs = [
+                tuple(k for rank in ranks for k, mark in marks.items() if mark == rank)
+                for _, marks in rows
+            ]
+            if 2 * sum(map(is_ranked, inputs, every)) > len(rows):
+                lines_of = [line for line, _ in rows]
                 count = len(heads[0])
-                for k, head in enumerate(heads):
-                    own = slice(k * count, (k + 1) * count)
-                    at = tuple(line for line, _ in rows[own])
-                    said = Said(at, tuple(map(tuple, inputs[own])), count)
-                    found += written(said, head, k + 1 if len(heads) > 1 else 0, labels)
-                return found
+                own = [slice(start, start + count) for start in range(0, len(rows), count)]
+                found = [Said((*lines_of[each],), (*inputs[each],), count) for each in own]
+                return _of_heads(found, heads, labels)
     return []
+
+
+def _of_heads(found: Sequence[Said], heads: Matrix, labels: Tokens) -> list[WrittenConnection]:
+    """Return the lines of the map of each head."""
+    numbers = range(1, len(heads) + 1) if len(heads) > 1 else [0]
+    own = zip(found, heads, numbers, strict=True)
+    return [each for said, weights, k in own for each in written(said, weights, k, labels)]
 
 
 def _marked_rows(
@@ -270,7 +272,7 @@ def _marked_rows(
     """Yield the lines of rows of the weights, and the marks of their numbers, by column."""
     found = list[tuple[int, dict[int, str]]]()
     for line, own in enumerate(text.split("\n"), start=1):
-        for piece in _STRUCK.sub("", own[:LONGEST]).split("\\\\"):
+        for piece in STRUCK.sub("", own[:LONGEST]).split("\\\\"):
             cells = [*_WEIGHT.finditer(piece)][-len(weights[0]) :]
             marks = {k: f"{cell[1]}{cell[3]}" for k, cell in enumerate(cells)}
             marks = {k: mark for k, mark in marks.items() if mark}

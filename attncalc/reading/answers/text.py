@@ -32,8 +32,8 @@ from attncalc.reading.answers.map_order import (
     count_exact,
     is_prose,
     is_right,
+    lines_that_may_state,
     may_go_on,
-    may_state,
     words_beside,
 )
 from attncalc.reading.answers.map_printed import stated_map
@@ -198,13 +198,13 @@ def _take_map(
         _take_confirmed(stated, outside, texts, found, confirmed, is_complete=is_complete)
     if stated and not found.connections:
         _replace_map(stated, texts, found)
-    last = max((each.line for each in found.connections), default=0)
-    is_half = all(each.is_told and not each.second for each in found.connections)
-    if is_half and len(labels.keys) > 2 and may_go_on(lines, last, labels):
-        _leave_told(texts, found)
-    if not found.connections and not any(each.of_map for each in found.unread):
-        own = (line for line, each in lines if each.strip() and may_state(each, labels))
-        _leave_lines(own, texts, found)
+    if found.connections:
+        last = max(each.line for each in found.connections)
+        is_half = all(each.is_told and not each.second for each in found.connections)
+        if is_half and len(labels.keys) > 2 and may_go_on(lines, last, labels):
+            _leave_told(texts, found)
+    elif not any(each.of_map for each in found.unread):
+        _leave_lines(lines_that_may_state(lines, labels), texts, found)
 
 
 def _take_confirmed(
@@ -259,7 +259,7 @@ def _replace_map(
     found.taken[:] = [
         each
         for each in found.taken
-        if each.what not in ("", "map") or (not each.what and each.line not in own_lines)
+        if each.what != "map" and (each.what or each.line not in own_lines)
     ]
     found.connections[:] = stated
     found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
