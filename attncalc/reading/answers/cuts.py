@@ -33,7 +33,7 @@ _INDEX = re.compile(
     r"|slide|słowo|слово) \d{1,2}\b(?! ?[.,;/] ?-?\d)"
     r"|(?:(?<=[^\W\d_]{2} )|(?<=\b[a-z]=))\d{1,2}(?= ?(?:[|:=→]|->))"
     r"|√(?<=[÷:=*·×(]√) ?\d{1,4}(?![\d.])|√(?<=[÷:=*·×(] √|[^\W\d_] √) ?\d{1,4}(?![\d.])"
-    r"|√ ?\d{1,4}(?= ?(?:[=≈)]|[^\W\d_]))|sqrt ?\(\d{1,4}\)"
+    r"|√ ?\d{1,4}(?= ?(?:[=≈)'’]|[^\W\d_]))|sqrt ?\(\d{1,4}\)"
     r"|\\(?:mathbb|hspace|vspace|phantom|sqrt)\{[^{}]*\}"
 )
 """Powers, indices, sizes and counts, whose digits are not entries of a matrix."""
