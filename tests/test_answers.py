@@ -381,11 +381,13 @@ def test_a_matrix_and_a_line_of_the_map_on_one_line_are_both_read() -> None:
 def test_attncalc_lines_and_other_sentences_are_read_in_one_sheet() -> None:
     lines = '"Output 1: solid line to 3, dashed line to 1 and 2"\n'
     lines += "Output 2 attends to input 3\n" + '"Output 3: solid line to _____"\n'
-    answer = read(f"Q\n1,2\n\nconnections\n{lines}", "a.csv")
+    text = f"Q\n1,2\n\nconnections\n{lines}"
+    expected = key_of(read_problem(sample("self").path), Rules()).expected
+    answer = read_answer_bytes(text.encode(), "a.csv", expected)
     found = [(each.output, each.most, each.second) for each in answer.connections or ()]
     assert found == [("1", ("3",), ("1", "2")), ("2", ("3",), ())]
     assert answer.unread == ()
-    answer = read(f"Q\n1,2\n\nconnections\n{lines}Output 3 attends to\n", "a.csv")
+    answer = read_answer_bytes(f"{text}Output 3 attends to\n".encode(), "a.csv", expected)
     assert [each.text for each in answer.unread] == ["Output 3 attends to"]
 
 

@@ -4,15 +4,12 @@ import re
 
 import numpy as np
 
-from attncalc.reading.answers.answer import (
-    Unread,
-    WrittenConnection,
-)
+from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.copying import LIKE
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.keeping import SURELY, Collected, Keeper, size_of
 from attncalc.reading.answers.lines import attention_in, connection_in, is_behind_numbers
-from attncalc.reading.answers.map_lines import MapReader, Said
+from attncalc.reading.answers.map_lines import MapReader
 from attncalc.reading.answers.parts import values_of
 from attncalc.reading.answers.prose import (
     IN_SENTENCE,
@@ -90,7 +87,7 @@ class _Collector(Keeper):
     def __init__(self, expected: Expected, reader: MapReader) -> None:
         super().__init__(expected)
         self.reader = reader
-        self.said: list[Said] = []
+        self.said: list[tuple[WrittenConnection, str]] = []
         self.of_map = ""
         self.counts = ""
         self.pending: list[Block] = []
@@ -110,9 +107,10 @@ class _Collector(Keeper):
         is_kept = any(each.line == block.line for each in self.found.connections[-1:])
         if not (block.is_other or is_kept) and is_behind_numbers(block.text):
             self._line_of_map(block)
-        if said := self.reader.told.pop(block.line, None):
-            head, of = head_in(said.text) or self.head, attention_in(said.text) or self.of_map
-            self.said.append(said._replace(head=head, of=of))
+        text, rows = self.reader.told.pop(block.line, ("", []))
+        for each in rows:
+            own = each._replace(head=each.head or self.head, of=each.of or self.of_map)
+            self.said.append((own, text))
         self.before = block
 
     def _line_of_map(self, block: Block) -> None:
@@ -132,16 +130,11 @@ class _Collector(Keeper):
         self.found.note(line.line, "map", "", text)
 
     def _finish_map(self) -> None:
-        """Store the map that sentences state, and list the sentences that could not be read."""
-        texts = {said.line: said.text for said in self.said}
-        for each in [*self.reader.connections(self.said, self.found.connections)]:
-            if isinstance(each, Unread):
-                self.found.unread.append(each)
-            else:
-                self.found.connections.append(each)
-                self._note_line(each, texts[each.line])
-        if not self.reader.is_complete(self.found.connections):
-            self.found.unread += self.reader.not_read()
+        """Store the map that tables state."""
+        texts = {each.line: text for each, text in self.said}
+        for each in self.reader.new((each for each, _ in self.said), self.found.connections):
+            self.found.connections.append(each)
+            self._note_line(each, texts[each.line])
 
     def _words(self, block: Block) -> None:
         """Read words: they name the next matrix, and describe their own numbers."""

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from math import prod
@@ -82,12 +82,13 @@ def map_told(
     matrices: the steps of the object, whose weights rank the inputs.
     """
     said = [each for each in _texts(content) if len(each.split()) >= FEW or "|" in each]
-    told = read_text_answer("\n".join(said), place, expected).connections
-    heads = MapReader(expected).own_weights(matrices)
-    if not told and heads is not None:
+    weights = MapReader(expected).own_weights(matrices)
+    told: Sequence[WrittenConnection] | None = None
+    for heads in weights.values() if len(weights) == 1 else ():
         outline = (each.replace("_", " ") for each in _outline(content))
         lines = [each for each in outline if _LETTER.search(each.split(": ")[-1])]
-        told = (*stated_map([*enumerate(lines, start=1)], heads, expected.labels),)
+        told = stated_map([*enumerate(lines, start=1)], heads, expected.labels)
+    told = told or read_text_answer("\n".join(said), place, expected).connections
     return (*(each._replace(line=0) for each in told or ()),) or None
 
 

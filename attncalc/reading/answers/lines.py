@@ -82,6 +82,17 @@ def is_about_lines(line: str) -> bool:
     return match is not None and _TALK.search(match[2]) is not None
 
 
+def is_open(line: str) -> bool:
+    """Return whether a line is about the map of one output, and not filled in.
+
+    >>> is_open("Output 1: solid line to ____"), is_open("Output 1: solid line to 3")
+    (True, False)
+    """
+    match = _SENTENCE.search(_plain(line))
+    is_of_one = match is not None and not _SENTENCE.search(match[2])
+    return is_of_one and is_about_lines(line) and connection_in(line) is None
+
+
 def is_behind_numbers(line: str) -> bool:
     """Return whether a line contains an equation before a statement about the map.
 

@@ -7,9 +7,9 @@ rank the inputs of each first. The weights arbitrate between readings.
 
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import partial
-from itertools import chain, pairwise, product
+from itertools import chain, pairwise, product, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,8 @@ MOST_BETWEEN = 6
 """The most other lines before another part of a map."""
 MOST_OF_HEADING = 3
 """The most words of a heading that names an output."""
+LONGEST_END = 80
+"""The most letters of the end of a sentence that are read."""
 FARTHEST = 3
 """The largest distance of lines between two names of a map."""
 TIE = 0.006
@@ -36,7 +38,7 @@ ENOUGH, FEWEST = 0.6, 3
 so in any words.
 """
 _STOP = re.compile(r"[,.;!?。；！？\n)]")
-_SENTENCE = re.compile(r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[^\W\d_a-zà-ÿ])|[!?;](?=\s|$)|[。！？；]")
+SENTENCE = re.compile(r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[^\W\d_a-zà-ÿ])|[!?;](?=\s|$)|[。！？；]")
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
 _BARS = re.compile(r"[|│\t]")
 _FORMULA = re.compile(r"\d(?!(?:st|nd|rd|th)\b)|=(?=\s*[^\s>=])|[\[\]*·×^]")
@@ -50,7 +52,7 @@ _CELLS = re.compile(rf"(?<![\w.]){_CELL}(?![^\W\d_])(?:[ \t|│;]+{_CELL})*")
 _ASIDE = re.compile(r"\([^()\d\x00]{0,80}\)")
 _COUNT = re.compile(r"^\n\W*\d{0,2}\W*")
 """The beginning of a line, with a count of the line or of its head."""
-_VALUE = " \x00 "
+VALUE = " \x00 "
 """A weight between names, which may rank them against their order."""
 _SCRIPTS = re.compile(
     r"(?<=[^\W\d_\u2e80-\uffff])(?=[\u2e80-\uffff])|(?<=[\u2e80-\uffff])(?=[^\W\d_\u2e80-\uffff])"
@@ -60,10 +62,10 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
 _OF_TOKENS = {"out", "in", "token", "symbol", "ordinal"}
 _NAMED = ("number", "doubtful", "symbol", "symbol in", "symbol out")
-_SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
+SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
 _SIGNS, _TO = " ,;.", ("om", "mo", "os", "so")
 """Signs that only separate names, and the roles of names with the same words between them."""
-_SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│]")
+_SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│:]")
 _WORK = re.compile(r"\x00[^\x00]*\x00|\d ?[,;|] ?-?\d|= ?[-(\[\d]")
 """A sign of several numbers on a line."""
 _DIGIT, _NO_LETTER, _SIGN = (re.compile(each) for each in (r"\d", r"[\W\d_]+", r"[\W_]+"))
@@ -120,7 +122,7 @@ _STEMS = (
     "femte|пят|п.ят|piąt|pát|pet[iao]|πέμπτ|viide|beşinci|ötödik|다섯 ?번째|الخامس",
 )
 _PLACE = re.compile(
-    rf"\b(?:{'|'.join(ORDINALS)})\b(?! (?:most|largest|highest|strongest|choice)\b)"
+    rf"(?<!\b[aei]n )\b(?:{'|'.join(ORDINALS)})\b(?! (?:most|largest|highest|strongest|choice)\b)"
     rf"|(?<![^\W\d_])و?(?:{'|'.join(f'({each})' for each in _STEMS)})\w{{0,8}}",
     re.IGNORECASE,
 )
@@ -136,7 +138,15 @@ _OF_ALL = re.compile(
 )
 
 
-class _Mention(NamedTuple):
+_COUNT_OF_ALL = re.compile(
+    r"\b(?:les|los|las|os|as|die|alle?|all|the|de|gli|i|tutt[ei] e|tous les|alla|wszystkie|все)"
+    r" ([2-9])(?![\w.)])",
+    re.IGNORECASE,
+)
+"""All outputs by their number: les 3."""
+
+
+class Mention(NamedTuple):
     """A token that is named: its places as output and as input, from 0; -1 is "itself"."""
 
     line: int
@@ -149,6 +159,8 @@ class _Mention(NamedTuple):
     """Whether only words are between the name before it and this one."""
     goes_on: bool
     """Whether they also are in one sentence."""
+    behind: str = ""
+    """The rest of its sentence on its line."""
 
 
 class Said(NamedTuple):
@@ -167,7 +179,7 @@ class Said(NamedTuple):
     """Whether it begins with a word for all."""
 
 
-_Order = list[tuple[str, tuple[int, ...]]]
+Order = list[tuple[str, tuple[int, ...]]]
 """What each name of a run is, and of which outputs: "o" is an output, "m" the input that it attends
 to most, "s" the next one.
 """
@@ -188,9 +200,8 @@ def maps_in_order(
     >>> [each.says for each in maps_in_order([(1, text)], weights, names)]
     ['output je → input am, second je', 'output am → input je, second am']
     """
-    own = [(line, text) for line, text in lines[-MOST_LINES:] if len(text) <= LONGEST]
     found: list[dict[int, Said]] = []
-    for mentions, are_names in _streams(own, labels, len(heads[0])):
+    for mentions, are_names in streams(lines, labels, len(heads[0])):
         by_head = _by_head(mentions[-MOST_MENTIONS:], heads)
         if by_head and (are_names or all(each.is_sure for each in by_head.values())):
             found.append(by_head)
@@ -202,20 +213,21 @@ def maps_in_order(
     ]
 
 
-def _streams(
-    lines: Sequence[tuple[int, str]], labels: Tokens, count: int
-) -> Iterator[tuple[list[_Mention], bool]]:
+def streams(
+    lines: Sequence[tuple[int, str]], labels: Tokens, count: int, *, is_any: bool = True
+) -> Iterator[tuple[list[Mention], bool]]:
     """Yield the tokens that lines name, in one reading after another, and whether by their names.
 
     Words in brackets are dropped, or not; ordinals are numbers, or not; a number before a line
-    counts it, or is a name; "token 2 itself" is one token, or two. At last, only lines whose words
-    come back for each output are read.
+    counts it, or is a name; "token 2 itself" is one token, or two. At last, if `is_any`, only lines
+    whose words come back for each output are read, without signs.
     """
     sides = [[*map(_spelled, side)] for side in (labels.queries, labels.keys)]
     known = {*chain(*sides)}
     counted = [
-        (line, _WEIGHT.sub(_VALUE, _with_heads(_SCRIPTS.sub(" ", plain(_TAG.sub(" ", text))))))
-        for line, text in lines
+        (line, _WEIGHT.sub(VALUE, _with_heads(_SCRIPTS.sub(" ", plain(_TAG.sub(" ", text))))))
+        for line, text in lines[-MOST_LINES:]
+        if len(text) <= LONGEST
     ]
     names_first = partial(_TWICE.sub, lambda own: own[1] if _spelled(own[1]) in known else own[0])
     without_again = partial(_AGAIN.sub, partial(_once, known=known))
@@ -226,17 +238,21 @@ def _streams(
         [(line, _PLACE.sub(_as_number, in_english(text))) for line, text in texts]
         for texts in (without, listed)
     )
-    ranked = [(line, _LIKENED.sub(" ", _NTH_RANK.sub(" ", text))) for line, text in without]
+    all_of = partial(_COUNT_OF_ALL.sub, lambda own: " all " if int(own[1]) == count else own[0])
+    ranked = [(line, all_of(_LIKENED.sub(" ", _NTH_RANK.sub(" ", text)))) for line, text in without]
     repeated = _repeated(without, sides, count)
     in_words, in_numbers = (
         [(line, signs.sub(" ", text)) for line, text in repeated] for signs in (_NO_LETTER, _SIGN)
     )
     ways = [(True, texts, FARTHEST) for texts in (without, listed, ranked)]
     ways += [(False, texts, FARTHEST) for texts in (without, placed, all_placed, counted, ranked)]
-    ways += [(True, in_words, MOST_LINES), (False, in_numbers, MOST_LINES)]
+    ways += [(True, in_words, MOST_LINES), (False, in_numbers, MOST_LINES)] if is_any else []
     sections = _in_sections(without, sides, count)
-    ways += [(are_names, sections, MOST_LINES) for are_names in (True, False) if sections]
-    seen: list[list[_Mention]] = []
+    sections = sections or _in_sections(sentences_in(without), sides, count)
+    ways += [
+        (are_names, sections, MOST_LINES) for are_names in (True, False) if sections and is_any
+    ]
+    seen: list[list[Mention]] = []
     for (are_names, texts, farthest), is_all in product(ways, (False, True)):
         if any(sides[0]) < are_names or (is_all and texts is not without):
             continue
@@ -281,8 +297,13 @@ def _in_sections(
 
 def is_prose(line: str) -> bool:
     """Return whether a line has several sentences, so that one may be about the map."""
-    sentences = filter(_WORD.search, _SENTENCE.split(line.strip(" .\t")))
+    sentences = filter(_WORD.search, SENTENCE.split(line.strip(" .\t")))
     return not _BARS.search(line) and len([*sentences]) > 1
+
+
+def sentences_in(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return the sentences of lines, with the numbers of these."""
+    return [(line, each) for line, text in lines for each in SENTENCE.split(text[:LONGEST])]
 
 
 def words_beside(row: str, labels: Tokens) -> str:
@@ -293,19 +314,28 @@ def words_beside(row: str, labels: Tokens) -> str:
     return f"{pieces[0]} | {pieces[-1]}" if is_named else ""
 
 
-def lines_that_may_state(lines: Sequence[tuple[int, str]], labels: Tokens) -> Iterator[int]:
-    """Yield the lines that seem to state what outputs attend to: two names, and such words."""
+def lines_that_may_state(
+    lines: Sequence[tuple[int, str]], labels: Tokens, *, is_begun: bool
+) -> Iterator[int]:
+    """Yield the lines that seem to state what outputs attend to: names, and such words.
+
+    is_begun: whether a part of a map is read, which ranks may continue.
+    """
     known = labels_of((*labels.keys, *labels.queries))
     for line, text in lines[-MOST_LINES:]:
         words = lexemes_in(text[:LONGEST], known)
         kinds = {each.kind.partition(" ")[0] for each in words}
         named = [each.said for each in words if each.kind in (*_NAMED, "ordinal")]
-        named = [each for each in named if place_of(each, labels.keys) < len(labels.queries)]
+        count = len(labels.queries) or MOST_MENTIONS
+        named = [each for each in named if place_of(each, labels.keys) < count]
         is_list = named in ([*labels.keys], [*labels.queries])
         are_numbers = all(map(str.isdigit, named)) and not kinds & _OF_TOKENS
-        is_said = kinds & {"attends", "feeds", "most", "arrow"} and "data" not in kinds
-        is_asked = text.rstrip().endswith("?")
-        if is_said and len(named) > 1 and not (is_list or are_numbers or is_asked):
+        counted = sum(each.kind in _NAMED for each in words)
+        may_go_on = counted > 1 and (("ordinal", "2") in words or kinds >= {"out", "in"})
+        is_said = bool(kinds & {"attends", "feeds", "most", "arrow"}) or (is_begun and may_go_on)
+        is_asked = "data" in kinds or "…" in text or text.rstrip().endswith("?")
+        is_named = len(named) > 1 or (named and "out" in kinds and kinds & {"attends", "feeds"})
+        if is_said and is_named and not (is_list or are_numbers or is_asked):
             yield line
 
 
@@ -344,7 +374,7 @@ def _spelled(word: str) -> str:
 
 def _once(match: "re.Match[str]", known: Container[str]) -> str:
     """Return "itself" without a name in brackets that is the first token of its sentence."""
-    words = map(_spelled, _NAME.findall(_SENTENCE.split(match.string[: match.start()])[-1]))
+    words = map(_spelled, _NAME.findall(SENTENCE.split(match.string[: match.start()])[-1]))
     first = next((word for word in words if word.isdigit() or word in known), "")
     return match[1] if _spelled(match[2]) == first else match[0]
 
@@ -367,12 +397,12 @@ def _mentions(
     *,
     are_names: bool,
     is_all: bool,
-) -> Iterator[_Mention]:
+) -> Iterator[Mention]:
     """Yield the tokens that lines name, at most so many lines from one another.
 
     is_all: whether "itself" is one of them directly behind the name of another.
     """
-    known, last, head = {*sides[0], *sides[1]}, -MOST_LINES, 0
+    known, last, head, tail = {*sides[0], *sides[1]}, -MOST_LINES, 0, ""
     for line, text in lines:
         end = 0
         for match in _TOKEN.finditer(text):
@@ -392,12 +422,17 @@ def _mentions(
             before = before if end else f"\n{before}"
             is_near = line - last <= farthest and not _FORMULA.search(_COUNT.sub("", before))
             is_next = is_near and (line - last <= 1 or farthest > FARTHEST)
-            goes_on = is_next and not _SENTENCE.search(text, end, match.start())
-            yield _Mention(line, *places, before, head, is_near, goes_on)
+            is_cut = SENTENCE.search(text, end, match.start()) or (
+                not end and SENTENCE.search(tail)
+            )
+            goes_on = is_next and not is_cut
+            tail = text[match.end() : match.end() + LONGEST_END]
+            behind = SENTENCE.split(tail)[0]
+            yield Mention(line, *places, before, head, is_near, goes_on, behind)
             end, last = match.end(), line
 
 
-def _by_head(mentions: Sequence[_Mention], heads: Matrix) -> dict[int, Said]:
+def _by_head(mentions: Sequence[Mention], heads: Matrix) -> dict[int, Said]:
     """Return what names state about each head, from 1; {} if a head is missing.
 
     If no text names the heads, their maps follow one another.
@@ -423,9 +458,9 @@ def _worth(said: Said) -> tuple[bool, int, int]:
     return said.fit == len(said.inputs), sum(map(len, said.inputs)), said.fit
 
 
-def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[Said]:
+def _stated(mentions: Sequence[Mention], weights: Matrix) -> Iterator[Said]:
     """Yield what runs of names state about the outputs."""
-    for order, start in chain(_in_orders(mentions, weights), _Fitting(mentions, weights).runs()):
+    for order, start in chain(_in_orders(mentions, weights), Fitting(mentions, weights).runs()):
         run = mentions[start : start + len(order)]
         said = _read(run, order, weights)
         if said and _is_map(said, run, order, weights):
@@ -433,13 +468,13 @@ def _stated(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[Said]:
             yield said._replace(stop=start + len(order), is_of_all=is_of_all)
 
 
-def _is_end(mentions: Sequence[_Mention], stop: int) -> bool:
+def _is_end(mentions: Sequence[Mention], stop: int) -> bool:
     """Return whether a run ends before this name, which is not the next of a list."""
     behind = [each.before for each in mentions[stop : stop + 1]]
     return all(_STOP.search(before) and before.strip() != "," for before in behind)
 
 
-def _in_orders(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[tuple[_Order, int]]:
+def _in_orders(mentions: Sequence[Mention], weights: Matrix) -> Iterator[tuple[Order, int]]:
     """Yield the runs of names in an order in which outputs have the same number of inputs."""
     orders, every = [*_orders(weights)], (*range(len(weights)),)
     for start in range(len(mentions)):
@@ -454,7 +489,7 @@ def _in_orders(mentions: Sequence[_Mention], weights: Matrix) -> Iterator[tuple[
                 yield places, start
 
 
-def _outputs(run: Sequence[_Mention], order: Sequence[tuple[str, int]]) -> dict[int, int] | None:
+def _outputs(run: Sequence[Mention], order: Sequence[tuple[str, int]]) -> dict[int, int] | None:
     """Return the outputs that names in an order are about; None if they do not have that order."""
     found: dict[int, int] = {}
     for mention, (role, k) in zip(run, order, strict=False):
@@ -502,17 +537,17 @@ def _without_second(
                 yield [*second[:k], own, *second[k + 1 :]]
 
 
-class _Fitting:
+class Fitting:
     """Statements that follow one another, whose inputs the weights rank in this order.
 
     rank: how many inputs of each output are named before these.
     """
 
-    def __init__(self, mentions: Sequence[_Mention], weights: Matrix, rank: int = 0) -> None:
+    def __init__(self, mentions: Sequence[Mention], weights: Matrix, rank: int = 0) -> None:
         self.mentions, self.weights, self.rank = mentions, weights, rank
         self.ranked = np.sort(weights)[:, ::-1]
 
-    def runs(self) -> Iterator[tuple[_Order, int]]:
+    def runs(self) -> Iterator[tuple[Order, int]]:
         """Yield the longest run from each name on, if it is about enough outputs.
 
         The second inputs may follow those that all outputs attend to most.
@@ -522,17 +557,17 @@ class _Fitting:
         found = [(order, at) for at, order in orders if _size(order)[0] >= enough]
         yield from found
         firsts = [each for each in found if not _has(each[0], "s")]
-        seconds, _ = _Fitting(self.mentions, self.weights, rank=1)._best() if firsts else ([], [])
+        seconds, _ = Fitting(self.mentions, self.weights, rank=1)._best() if firsts else ([], [])
         for order, at in firsts:
             behind = seconds[at + len(order) :][:1]
             yield from (([*order, *each], at) for each in behind if each)
 
-    def _best(self) -> tuple[list[_Order], list[_Order]]:
+    def _best(self) -> tuple[list[Order], list[Order]]:
         """Return the longest runs from each name on, of outputs in their order and in any."""
-        in_order: list[_Order] = [[] for _ in self.mentions]
-        in_any: list[_Order] = [[] for _ in self.mentions]
+        in_order: list[Order] = [[] for _ in self.mentions]
+        in_any: list[Order] = [[] for _ in self.mentions]
         for at in reversed(range(len(self.mentions))):
-            for own in self._statements(at):
+            for own in self.statements(at):
                 stop = at + len(own)
                 may_end = _is_end(self.mentions, stop) and not self._goes_on(stop)
                 is_near = any(each.is_near for each in self.mentions[stop : stop + 1])
@@ -549,7 +584,7 @@ class _Fitting:
         pairs = pairwise(self.mentions[stop - 1 : stop + 1])
         return any(b.goes_on and a.line == b.line for a, b in pairs)
 
-    def _statements(self, at: int) -> Iterator[_Order]:
+    def statements(self, at: int) -> Iterator[Order]:
         """Yield the orders of one statement: of one output, of several, or of all."""
         count, outputs, gaps = len(self.weights), list[int](), set[str]()
         if _OF_ALL.search(_STOP.split(self.mentions[at].before)[-1]):
@@ -564,7 +599,7 @@ class _Fitting:
             for inputs in self._inputs(at + len(outputs), (*outputs,)) if is_said else ():
                 yield [*(("o", (k,)) for k in outputs), *inputs]
 
-    def _inputs(self, start: int, outputs: tuple[int, ...]) -> Iterator[_Order]:
+    def _inputs(self, start: int, outputs: tuple[int, ...]) -> Iterator[Order]:
         """Yield the orders of the inputs from a name on, as long as the weights rank them so."""
         rows, named, width = np.array(outputs), list[Matrix](), self.weights.shape[1]
         listed = min(width - self.rank, 1 if self.rank else MOST_LISTED)
@@ -582,17 +617,17 @@ class _Fitting:
             yield [("s" if self.rank + k else "m", outputs) for k in range(len(named))]
 
 
-def _outputs_of(order: _Order) -> set[int]:
+def _outputs_of(order: Order) -> set[int]:
     return {k for _, outputs in order for k in outputs}
 
 
-def _is_next(own: _Order, rest: _Order, *, in_order: bool) -> bool:
+def _is_next(own: Order, rest: Order, *, in_order: bool) -> bool:
     """Return whether a run is about other outputs than a statement before it, or later ones."""
     there, others = _outputs_of(own), _outputs_of(rest)
     return max(there) < min(others) if in_order else there.isdisjoint(others)
 
 
-def _size(order: _Order) -> tuple[int, int]:
+def _size(order: Order) -> tuple[int, int]:
     return len(_outputs_of(order)), len(order)
 
 
@@ -603,7 +638,7 @@ def is_ranked(inputs: Sequence[int], row: Matrix) -> bool:
     return is_there and bool((own >= largest - TIE).all() and (own[1:] > TIE).all())
 
 
-def _read(run: Sequence[_Mention], order: _Order, weights: Matrix) -> Said | None:
+def _read(run: Sequence[Mention], order: Order, weights: Matrix) -> Said | None:
     """Return what names in an order state; None if their inputs cannot be those of a map."""
     inputs: list[list[int]] = [[] for _ in weights]
     lines = [0] * len(weights)
@@ -614,22 +649,22 @@ def _read(run: Sequence[_Mention], order: _Order, weights: Matrix) -> Said | Non
     if any(len({*own}) < len(own) or max(own, default=0) >= weights.shape[1] for own in inputs):
         return None
     fit = sum(map(is_ranked, inputs, weights))
-    if fit < len(weights) and any(_VALUE in each.before for each in run[1:]):
+    if fit < len(weights) and any(VALUE in each.before for each in run[1:]):
         return None
-    gaps = _between(run, order)
-    if not _can_be_said(run, order, gaps):
+    if not can_be_said(run, order):
         return None
-    is_alike = len({*gaps.get("om", ())}) == 1 and fit >= ENOUGH * len(weights)
+    is_alike = len({*_between(run, order).get("om", ())}) == 1 and fit >= ENOUGH * len(weights)
     return Said(
         (*lines,), (*map(tuple, inputs),), fit, fit == len(weights) or (is_alike and fit > 1)
     )
 
 
-def _can_be_said(run: Sequence[_Mention], order: _Order, gaps: Mapping[str, list[str]]) -> bool:
+def can_be_said(run: Sequence[Mention], order: Order) -> bool:
     """Return whether no rows of numbers are between names, and a list of outputs is in a sentence.
 
     No statement is between the outputs of a list.
     """
+    gaps = _between(run, order)
     if any(gap.count("\0") > (role == "om") for role in ("oo", "om") for gap in gaps.get(role, ())):
         return False
     roles = [role for role, _ in order]
@@ -637,10 +672,10 @@ def _can_be_said(run: Sequence[_Mention], order: _Order, gaps: Mapping[str, list
         a == b == "o" and not m.goes_on for m, (a, b) in zip(run[1:], pairwise(roles), strict=False)
     ):
         return False
-    return all(e.kind not in _SAID for gap in gaps.get("oo", ()) for e in lexemes_in(gap, {}))
+    return all(e.kind not in SAID for gap in gaps.get("oo", ()) for e in lexemes_in(gap, {}))
 
 
-def _has(order: _Order, role: str) -> bool:
+def _has(order: Order, role: str) -> bool:
     return any(own == role for own, _ in order)
 
 
@@ -651,7 +686,7 @@ def _is_strict(said: Said, weights: Matrix) -> bool:
     return any(low > max(other, default=0) + TIE for low, other in zip(least, rest, strict=True))
 
 
-def _is_map(said: Said, run: Sequence[_Mention], order: _Order, weights: Matrix) -> bool:
+def _is_map(said: Said, run: Sequence[Mention], order: Order, weights: Matrix) -> bool:
     """Return whether names in an order are a map, by the words between them and the weights."""
     if not _has(order, "o") and (run[0].goes_on or not _is_strict(said, weights)):
         return False
@@ -666,7 +701,7 @@ def _is_map(said: Said, run: Sequence[_Mention], order: _Order, weights: Matrix)
     return is_enough and (is_alike or _is_of_map(run, order))
 
 
-def _between(run: Sequence[_Mention], order: _Order) -> dict[str, list[str]]:
+def _between(run: Sequence[Mention], order: Order) -> dict[str, list[str]]:
     """Return the texts between names, by the roles of these."""
     signs = _SIGNS + "|" * (order[1:] != [] and order[1][0] == "o")  # in the heading of a table
     between: dict[str, list[str]] = {}
@@ -675,9 +710,9 @@ def _between(run: Sequence[_Mention], order: _Order) -> dict[str, list[str]]:
     return between
 
 
-def _is_of_map(run: Sequence[_Mention], order: _Order) -> bool:
+def _is_of_map(run: Sequence[Mention], order: Order) -> bool:
     """Return whether the words between names are those of a map, or are the same each time."""
-    words = " ".join([run[0].before[-80:], *(each.before for each in run[1:])])
+    words = " ".join([run[0].before[-80:], *(each.before for each in run[1:]), run[-1].behind])
     kinds = {each.kind for each in lexemes_in(words[:LONGEST], {})}
     said = {plain_word(word) for word in _LETTERS.findall(words)}
     is_named = bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said)
@@ -685,7 +720,7 @@ def _is_of_map(run: Sequence[_Mention], order: _Order) -> bool:
         is_of_all = _OF_ALL.search(run[0].before) is not None
         return is_named or is_of_all or bool(kinds & {"attends", "most"})
     if (
-        kinds & _SAID
+        kinds & SAID
         or is_named
         or (_OF_ALL.search(words) and (order[0][0] == "o" or len(run) == 1))
     ):
@@ -694,7 +729,7 @@ def _is_of_map(run: Sequence[_Mention], order: _Order) -> bool:
     return any(len({*own}) == 1 < len(own) and own[0] for of, own in between if of in _TO)
 
 
-def _is_no_chance(said: Said, run: Sequence[_Mention], order: _Order) -> bool:
+def _is_no_chance(said: Said, run: Sequence[Mention], order: Order) -> bool:
     """Return whether common words are between all outputs and inputs, or many outputs fit."""
     gaps = _between(run, order).get("om", [])
     if len(gaps) < 2 or not all(map(_SAYS.search, gaps)):
@@ -748,7 +783,7 @@ def written(said: Said, weights: Matrix, head: int, labels: Tokens) -> list[Writ
     are_single = len({*map(len, said.inputs)}) == 1 and len(said.inputs[0]) <= 2
     found = []
     for output, (own, row) in enumerate(zip(said.inputs, weights, strict=True)):
-        ties = [k for k in own if _are_largest([k], row)]
+        ties = sorted(takewhile((row >= row.max() - TIE).__getitem__, own))
         ties = [] if are_single and len(ties) < len(own) else ties
         most, rest = ties or own[:1], own[max(1, len(ties)) :]
         second = [k for k in rest if are_single or abs(row[k] - row[rest[0]]) <= TIE]

@@ -59,7 +59,7 @@ _WORDS = {
     "information value values score scores has have had hay there we can see that thus therefore "
     "extent further about amount degree part das der die den dem ist sind ab ein eine einen l la "
     "le les el los las lo il gli i o os as un une una uno d dall est sont es son het een wordt "
-    "sich strong close more here clearly well s t highly whole directed going drawn still out "
+    "sich strong close more here clearly well s t highly whole directed going drawn still up out "
     "other everything only holds true applies fast nur quasi solo solamente seulement apenas "
     "alleen bijna vrijwel ausschliesslich ganz stark sehr tres muy",
 }  # fmt: skip
@@ -104,8 +104,8 @@ _NAMES = ("number", "symbol")
 _OUTS, _INS, _EITHER = "oOyYzZqQ", "kKvV", "xXcC"
 
 
-LONGEST_LABEL = 5
-"""The largest number of words in the name of a token."""
+LONGEST_LABEL, LONGEST_NUMBER = 5, 6
+"""The largest number of words in the name of a token, and of digits in its number."""
 _AFTER = ".,;:!?)]}\"'”’»"
 
 
@@ -128,7 +128,9 @@ def place_of(name: str, labels: Sequence[str]) -> int:
     >>> place_of("sat", ["cat", "sat"]), place_of("2", ["cat", "sat"]), place_of("mat", [])
     (1, 1, -1)
     """
-    return labels.index(name) if name in labels else int(name) - 1 if name.isdigit() else -1
+    if name in labels:
+        return labels.index(name)
+    return int(name) - 1 if name.isdigit() and len(name) <= LONGEST_NUMBER else -1
 
 
 def lexemes_in(text: str, labels: Mapping[str, str]) -> list[Lexeme]:

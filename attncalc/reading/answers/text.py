@@ -2,9 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 
 import numpy as np
 
@@ -26,17 +27,23 @@ from attncalc.reading.answers.doubting import leave_noise, questioned
 from attncalc.reading.answers.expected import SCORES, Expected, share_alike
 from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
-from attncalc.reading.answers.lines import connection_in, is_about_lines, is_behind_numbers
-from attncalc.reading.answers.map_lines import UNCLEAR, MapReader, with_tables
+from attncalc.reading.answers.lines import (
+    connection_in,
+    is_about_lines,
+    is_behind_numbers,
+    is_open,
+)
+from attncalc.reading.answers.map_lines import MapReader, unclear, with_tables
 from attncalc.reading.answers.map_order import (
     count_exact,
     is_prose,
-    is_right,
     lines_that_may_state,
     may_go_on,
+    sentences_in,
     words_beside,
 )
 from attncalc.reading.answers.map_printed import stated_map
+from attncalc.reading.answers.map_statements import statements
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
     Part,
@@ -52,7 +59,7 @@ from attncalc.reading.answers.token_rows import with_rows_of_tokens
 from attncalc.reading.answers.witness import BECAUSE, witnessed
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
-from attncalc.reading.naming.name import name_in
+from attncalc.reading.naming.name import Tokens, name_in
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.cell_names import without_references
@@ -171,8 +178,7 @@ def _take_map(
     of_map: MapReader,
 ) -> None:
     """Read a map that is not complete or not right from lines that are no step."""
-    if (heads := of_map.own_weights(matrices)) is None or not matrices:
-        return
+    weights = of_map.own_weights(matrices)
     steps_of = [each for each in found.taken if each.how.startswith(BECAUSE)]
     rows = {line for each in steps_of for line in each.lines}
     outside = [each for each in found.connections if each.line not in rows]
@@ -180,12 +186,44 @@ def _take_map(
     own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
     steps = {line for each in own_parts for line in each.lines}
     texts = dict(enumerate(text.split("\n"), start=1))
-    labels, is_complete = expected.labels, of_map.is_complete(outside)
+    labels = expected.labels
     lines = [
         (line, each if line not in steps or is_prose(each) else words_beside(each, labels))
         for line, each in texts.items()
     ]
-    stated = stated_map(lines, heads, labels, text)
+    for heads in weights.values() if len(weights) == 1 and matrices else ():
+        stated = stated_map(lines, heads, labels, text)
+        _take_stated(stated, outside, texts, found, heads, labels, of_map)
+    has_map = bool(found.connections)
+    said = {} if of_map.is_complete(found.connections) else statements(lines, weights, labels)
+    new = of_map.new(said, found.connections)
+    _take_lines(new, texts, found)
+    if found.connections:
+        last = max(each.line for each in found.connections)
+        is_half = all(each.is_told and not each.second for each in found.connections)
+        if is_half and has_map and len(labels.keys) > 2 and may_go_on(lines, last, labels):
+            _leave_told(texts, found)
+    if not of_map.is_complete(found.connections) and not any(e.of_map for e in found.unread):
+        read = Counter(chain((each.line for each in found.connections), *said.values()))
+        may_state = Counter({*of_map.missed})
+        is_begun = bool(found.connections)
+        own = [each for each in lines if not is_open(each[1])]
+        for texts_of in (own, sentences_in(own)):
+            may_state |= Counter(lines_that_may_state(texts_of, labels, is_begun=is_begun))
+        _leave_lines((n for n in may_state if may_state[n] > read[n]), texts, found)
+
+
+def _take_stated(
+    stated: list[WrittenConnection],
+    outside: list[WrittenConnection],
+    texts: Mapping[int, str],
+    found: Collected,
+    heads: Matrix,
+    labels: Tokens,
+    of_map: MapReader,
+) -> None:
+    """Replace a map by one that is stated elsewhere, if the weights confirm it better."""
+    is_complete = of_map.is_complete(outside)
     right, others = (count_exact(each, heads, labels) for each in (stated, outside))
     is_sure = len(heads) > 1 or not is_complete or right == len(stated)
     are_of_heads = len(heads) == 1 or all(each.head for each in outside)
@@ -193,40 +231,8 @@ def _take_map(
     is_better = is_sure and right > others and not is_firm
     if is_better and all(each.is_told for each in outside):
         _replace_map(stated, texts, found)
-    elif len(heads) == 1:
-        confirmed = partial(is_right, weights=heads[0], labels=labels)
-        _take_confirmed(stated, outside, texts, found, confirmed, is_complete=is_complete)
     if stated and not found.connections:
         _replace_map(stated, texts, found)
-    if found.connections:
-        last = max(each.line for each in found.connections)
-        is_half = all(each.is_told and not each.second for each in found.connections)
-        if is_half and len(labels.keys) > 2 and may_go_on(lines, last, labels):
-            _leave_told(texts, found)
-    elif not any(each.of_map for each in found.unread):
-        _leave_lines(lines_that_may_state(lines, labels), texts, found)
-
-
-def _take_confirmed(
-    stated: list[WrittenConnection],
-    outside: list[WrittenConnection],
-    texts: Mapping[int, str],
-    found: Collected,
-    is_confirmed: Callable[[WrittenConnection], bool],
-    *,
-    is_complete: bool,
-) -> None:
-    """Replace a map by another reading that the weights confirm, if they do not confirm its own."""
-    if is_complete and 2 * sum(map(is_confirmed, outside)) >= len(outside):
-        ranked = {(each.output, each.most): each for each in stated if each.second}
-        found.connections[:] = [
-            each if each.second else ranked.get((each.output, each.most), each)
-            for each in found.connections
-        ]
-    elif stated and all(map(is_confirmed, stated)):
-        _replace_map(stated, texts, found)
-    elif not (is_complete and stated) and not all(is_confirmed(e) for e in outside if e.is_told):
-        _leave_told(texts, found)
 
 
 def _leave_told(texts: Mapping[int, str], found: Collected) -> None:
@@ -238,8 +244,13 @@ def _leave_told(texts: Mapping[int, str], found: Collected) -> None:
 
 
 def _leave_lines(lines: Iterable[int], texts: Mapping[int, str], found: Collected) -> None:
-    why = f"it seems to be of the map: {UNCLEAR}"
-    found.unread += [Unread(line, texts[line], why, False, of_map=True) for line in lines]
+    lines = {*lines}
+    numbers = {each.line for each in found.unread if each.could_be_matrix}
+    found.unread[:] = [each for each in found.unread if each.line not in lines]
+    found.unread += [
+        unclear(line, texts[line])._replace(could_be_matrix=line in numbers)
+        for line in sorted(lines)
+    ]
 
 
 def _replace_map(
@@ -261,7 +272,18 @@ def _replace_map(
         for each in found.taken
         if each.what != "map" and (each.what or each.line not in own_lines)
     ]
-    found.connections[:] = stated
+    found.connections[:] = []
+    _take_lines(stated, texts, found)
+
+
+def _take_lines(
+    stated: list[WrittenConnection], texts: Mapping[int, str], found: Collected
+) -> None:
+    """Add lines to the map, whose words are then not only words."""
+    found.connections += stated
+    lines = {each.line for each in stated}
+    found.taken[:] = [e for e in found.taken if e.what or lines.isdisjoint(e.lines)]
+    found.unread[:] = [e for e in found.unread if e.line not in lines]
     found.taken += [Taken(e.line, e.line, "map", "", texts[e.line]) for e in stated]
 
 

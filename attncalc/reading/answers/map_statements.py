@@ -1,0 +1,292 @@
+"""Statements about single outputs, in sentences that the weights confirm or whose nouns are clear.
+
+A sentence is read only if all the tokens it names are outputs and their inputs: "output 3 attends
+to input 1 and less to input 2", "1 -> 3, 2 -> 3", "input 3 influences outputs 1 and 2 the most".
+"""
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, combinations, groupby, pairwise
+from typing import NamedTuple
+
+from attncalc.base.types import Matrix
+from attncalc.reading.answers.answer import WrittenConnection
+from attncalc.reading.answers.lines import attention_in
+from attncalc.reading.answers.map_order import (
+    SAID,
+    SENTENCE,
+    VALUE,
+    Fitting,
+    Mention,
+    Order,
+    Said,
+    can_be_said,
+    is_ranked,
+    streams,
+    written,
+)
+from attncalc.reading.answers.map_words import lexemes_in
+from attncalc.reading.naming.name import Tokens
+from attncalc.reading.naming.vocabulary import plain_word
+
+
+class _Share(NamedTuple):
+    """An input of an output: its rank as "m" or "s", its place from 0, and its line."""
+
+    output: int
+    role: str
+    place: int
+    line: int
+
+
+MOST_NAMED, MOST_OUTPUTS, MOST_WORDS = 40, 8, 4
+"""The most tokens that a sentence names, outputs of one statement, and names that may be words."""
+_DASHED = ("⇢", "⤏", "- ")
+_QUOTES = "'‘’"
+_NOUNS = ("out", "in", "token", "arrow")
+_NO_STATEMENT = {"no", "bad", "data"}
+_VERBS = {"attends", "takes", "feeds", "arrow"}
+_SAID_AROUND = {*_VERBS, "most"}
+_PASSED = ("token", "all", "", "sep")
+
+
+def statements(
+    lines: Sequence[tuple[int, str]], weights: Mapping[str, Matrix], labels: Tokens
+) -> dict[WrittenConnection, set[int]]:
+    """Return the lines of a map that sentences state, with the lines of these sentences.
+
+    lines: the lines that belong to no step, with their numbers.
+    weights: those of each head by attention, of shape (heads, outputs, inputs).
+
+    >>> labels = Tokens(("", ""), ("", ""))
+    >>> import numpy as np
+    >>> weights = {"": np.array([[[0.4, 0.6], [0.7, 0.3]]])}
+    >>> [e.says for e in statements([(1, "input 1 influences output 2 most")], weights, labels)]
+    ['output 2 → input 1']
+    """
+    sections: dict[str, list[tuple[int, str]]] = {}
+    are_several, of = len(weights) > 1, ""
+    for line, text in lines:
+        of = (attention_in(text) or of) if are_several else ""
+        sections.setdefault(of, []).append((line, text))
+    found = {}
+    for own, heads in weights.items():
+        of, count = own if are_several else "", heads.shape[1:]
+        fits = (len(labels.queries), len(labels.keys)) == count
+        names = labels if fits else Tokens(*(("",) * size for size in count))
+        for each, own_lines in _of_heads(sections.get(of, []), heads, names):
+            found[each._replace(of=of)] = own_lines
+    return found
+
+
+def _of_heads(
+    lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
+) -> Iterator[tuple[WrittenConnection, set[int]]]:
+    best: dict[tuple[int, int], dict[int, int]] = {}
+    for mentions, are_names in streams(lines, labels, len(heads[0]), is_any=False):
+        words = tuple({k for k, name in enumerate(side) if are_names and _is_word(name)}
+                      for side in (labels.queries, labels.keys))  # fmt: skip
+        found: dict[tuple[int, int], tuple[dict[int, int], dict[int, int]]] = {}
+        for head, each in _in_sentences(mentions, heads, partial(_stated, words=words,
+                                                                 are_names=are_names)):  # fmt: skip
+            ranks = found.setdefault((head, each.output), ({}, {}))
+            ranks[each.role == "s"].setdefault(each.place, each.line)
+        for key, (first, second) in found.items():
+            if first and len(first | second) > len(best.get(key, ())):
+                best[key] = first | second
+    for (head, output), inputs in sorted(best.items(), key=lambda each: each[0]):
+        rows = [tuple(inputs) if k == output else () for k in range(len(heads[0]))]
+        said = Said((min(inputs.values()),) * len(rows), (*rows,), 1)
+        for line in written(said, heads[head - 1], head if len(heads) > 1 else 0, labels):
+            yield line, {*inputs.values()}
+
+
+def _is_word(name: str) -> bool:
+    """Return whether the name of a token is also a common word: is, on, the."""
+    return lexemes_in(f"a {name} a", {plain_word(name): name})[1:2][0].kind != "number"
+
+
+def _in_sentences(
+    mentions: Sequence[Mention], heads: Matrix, stated: Callable[..., Iterator[_Share]]
+) -> Iterator[tuple[int, _Share]]:
+    """Yield what sentences state, or their lines where they cannot be read, by head."""
+    starts = [i for i, each in enumerate(mentions) if not (i and each.goes_on)]
+    found: dict[int, list[_Share]] = {}
+    for start, stop in pairwise([*starts, len(mentions)]):
+        run = [*mentions[start:stop]]
+        for own in (run, *([*each] for _, each in groupby(run, key=lambda each: each.line))):
+            head = own[0].head if len(heads) > 1 else 1
+            if not 0 < head <= len(heads):
+                continue
+            before = found.setdefault(head, [])
+            read = [*stated(own, heads[head - 1])] or [*_likened(own, before, heads[head - 1])]
+            yield from ((head, each) for each in read)
+            before += read
+            if own is run and read:
+                break
+
+
+def _likened(run: Sequence[Mention], before: Sequence[_Share], weights: Matrix) -> Iterator[_Share]:
+    """Yield the inputs of an output that is like another, or like the last: so does output 2."""
+    words = _words(run)
+    said = {kind for own in words for kind in own}
+    of = run[1].output if len(run) == 2 else before[-1].output if before else -1
+    inputs = [each for each in before if each.output == of]
+    (output, line), places = run[0][1::-1], [each.place for each in inputs]
+    is_there = 0 <= output < len(weights) and len(run) < 3 and bool(said & {"equal", "likewise"})
+    if is_there and inputs and is_ranked(places, weights[output]):
+        yield from (each._replace(output=output, line=line) for each in inputs)
+
+
+def _words(run: Sequence[Mention]) -> list[list[str]]:
+    """Return the kinds of the words before each name of a sentence, and behind the last."""
+    before = [SENTENCE.split(run[0].before)[-1]]
+    before += [f"{a.behind * (a.line < b.line)}{b.before}" for a, b in pairwise(run)]
+    words = [_kinds(text, is_first=not i) for i, text in enumerate(before)]
+    behind = [word.kind for word in lexemes_in(f"1 {run[-1].behind.replace(VALUE, ' ')}", {})]
+    return [*words, [kind for kind in behind[1:] if kind != "data"]]
+
+
+def _stated(
+    run: Sequence[Mention], weights: Matrix, *, words: Sequence[Container[int]], are_names: bool
+) -> Iterator[_Share]:
+    """Yield the inputs of the outputs of a sentence.
+
+    words: the places of outputs, and of inputs, whose names are also common words.
+    """
+    for own in _without_words(run, words):
+        if read := [*_read(own, weights, words, are_names=are_names)]:
+            yield from read
+            return
+
+
+def _without_words(
+    run: Sequence[Mention], words: Sequence[Container[int]]
+) -> Iterator[Sequence[Mention]]:
+    """Yield the names of a sentence, with and without those that may be common words."""
+    are_words = [each.output in words[0] or each.input in words[1] for each in run]
+    places = [k for k, is_word in enumerate(are_words) if is_word][:MOST_WORDS]
+    for count in range(len(places) + 1):
+        for dropped in combinations(places, count):
+            kept, gap, is_one = list[Mention](), "", True
+            for k, each in enumerate(run):
+                gap, is_one = f"{gap} {each.before}", is_one and each.goes_on
+                if k not in dropped:
+                    kept.append(each._replace(before=gap, goes_on=is_one) if dropped else each)
+                    gap, is_one = "", True
+            if len(kept) > 1:
+                yield kept
+
+
+def _read(
+    run: Sequence[Mention], weights: Matrix, words: Sequence[Container[int]], *, are_names: bool
+) -> Iterator[_Share]:
+    """Yield the inputs of the outputs of a sentence, whose names are all tokens."""
+    *said, behind = _words(run)
+    end = next((i for i, own in enumerate(said) if i and "stop" in own), len(run))
+    run, said = run[:end], said[:end]
+    sides = [*map(_side, said, [*said[1:], behind])]
+    kinds = {kind for own in (*said, behind) for kind in own}
+    gaps = {kind for own in said[1:] for kind in own}
+    are_letters = [each.before[-1:].isalpha() or each.before.endswith("_") for each in run]
+    is_said = bool(gaps & SAID or (kinds - gaps) & _SAID_AROUND)
+    is_said = is_said or ({*sides} >= {"out", "in"} and not any(are_letters))
+    if are_names and all(each.output in words[0] for each in run[:1]):
+        is_said = is_said and bool(gaps & SAID) and "unknown" not in gaps
+    is_entry = "arrow" in kinds and any(are_letters) and not all(are_letters)  # q1 -> 3
+    if not 1 < len(run) <= MOST_NAMED or kinds & _NO_STATEMENT or not is_said or is_entry:
+        return
+    are_tokens = are_names or bool(kinds.intersection(_NOUNS)) or any(sides)
+    ranks = (0, 1) if kinds & {"second", "then"} else (0,)
+    orders = _orders(run, sides, weights, ranks) if are_tokens else []
+    orders = orders or (_clear(run, sides, said, weights) if kinds & _VERBS else [])
+    for mention, (role, outputs) in zip(run, orders, strict=False):
+        for k in outputs if role in ("m", "s") else ():
+            yield _Share(k, role, k if mention.input < 0 else mention.input, mention.line)
+
+
+def _kinds(before: str, *, is_first: bool) -> list[str]:
+    """Return the kinds of the words before a token, behind another, and of its letter: o_1, k3."""
+    gap = "" if before[-1:].isalpha() or before.endswith("_") else " "
+    text = f"{before.replace(VALUE, ' ').strip(_QUOTES)}{gap}1"
+    words = lexemes_in(text if is_first else f"1 {text}", {})
+    is_second = [
+        word == ("ordinal", "2") or (word.kind == "arrow" and word.said.startswith(_DASHED))
+        for word in words
+    ]
+    kinds = ["second" if is_so else word.kind for word, is_so in zip(words, is_second, strict=True)]
+    *sides, token = kinds[-1].split()[::-1] if kinds else [""]
+    is_other = not gap and token not in ("symbol", "number")  # H1
+    return [*kinds[not is_first : -1], *sides, *["bad"][:is_other]]
+
+
+def _side(before: Sequence[str], behind: Sequence[str]) -> str:
+    """Return the side of a token by the words beside it: "out", "in", or "" if none names it."""
+    last = next((kind for kind in reversed(before) if kind not in _PASSED), "")
+    first, *rest = [kind for kind in behind if kind not in _PASSED] or [""]
+    sides = (last, first if rest else "")  # input 3; the third input is
+    return next((side for side in sides if side in ("out", "in")), "")
+
+
+def _orders(
+    run: Sequence[Mention], sides: Sequence[str], weights: Matrix, ranks: Sequence[int]
+) -> Order:
+    """Return what each name of a sentence is, if the weights confirm all; [] if they do not.
+
+    ranks: 0 where the first inputs that it names may be the most attended ones, 1 the second ones.
+    """
+    fitting = [Fitting(run, weights, rank) for rank in ranks]
+    best: list[Order | None] = [None] * len(run) + [[]]
+    for at in reversed(range(len(run))):
+        turned = _turned(run[at:], sides[at:], weights)
+        for own in (*chain(*(each.statements(at) for each in fitting)), *turned):
+            rest = best[at + len(own)]
+            fits = all(
+                side in ("", "out" if role == "o" else "in")
+                for side, (role, _) in zip(sides[at:], own, strict=False)
+            )
+            is_longer = rest is not None and len(own) + len(rest) > len(best[at] or ())
+            if is_longer and fits and can_be_said(run[at : at + len(own)], own):
+                best[at] = [*own, *(rest or ())]
+    return best[0] or []
+
+
+def _turned(run: Sequence[Mention], sides: Sequence[str], weights: Matrix) -> Iterator[Order]:
+    """Yield the orders of a statement that names inputs first, and then their outputs."""
+    for count in (1, 2):
+        outputs: list[int] = []
+        inputs = [each.input for each in run[:count]]
+        for mention, side in zip(run[count : count + MOST_OUTPUTS], sides[count:], strict=False):
+            if mention.output in outputs or not 0 <= mention.output < len(weights):
+                break
+            outputs.append(mention.output)
+            is_said = "in" in sides[:count] or side == "out"
+            if not is_said or not all(is_ranked(inputs, weights[k]) for k in outputs):
+                continue
+            own, stop = (*outputs,), count + len(outputs)
+            order = [*zip("ms"[:count], [own] * count, strict=True), *(("o", (k,)) for k in own)]
+            yield order
+            behind = [each.input for each in run[stop : stop + 1]] if count == 1 else []
+            if behind and all(is_ranked([*inputs, *behind], weights[k]) for k in own):
+                yield [*order, ("s", own)]  # and then input 2
+
+
+def _clear(
+    run: Sequence[Mention], sides: Sequence[str], words: Sequence[Sequence[str]], weights: Matrix
+) -> Order:
+    """Return what names are whose nouns are all given, whatever the weights; [] if they are not.
+
+    Of two inputs, a word must rank the second.
+    """
+    count = sides.count("out")
+    inputs = len(run) - count
+    if "in" not in sides:  # the inputs of a verb need no noun
+        sides = [side or "in" for side in sides]
+    is_ranked_so = inputs == 1 or (inputs == 2 and {"second", "then"} & {*words[-1]})
+    is_clear = [*sides] == ["out"] * count + ["in"] * inputs and count > 0 and bool(is_ranked_so)
+    is_there = all(0 <= each.output < len(weights) for each in run[:count])
+    is_there = is_there and all(0 <= each.input < weights.shape[1] for each in run[count:])
+    outputs = tuple(each.output for each in run[:count])
+    roles = [*("o" * count), *"ms"[:inputs]]
+    own = [*((k,) for k in outputs), *[outputs] * inputs]
+    return [*zip(roles, own, strict=True)] if is_clear and is_there else []
