@@ -31,7 +31,7 @@ LONGEST_END = 80
 """The most letters of the end of a sentence that are read."""
 FARTHEST = 3
 """The largest distance of lines between two names of a map."""
-TIE = 0.006
+TIE = 0.0005
 """The largest difference of weights that are equal when they are rounded."""
 ENOUGH, FEWEST = 0.6, 3
 """The share of outputs that make a map, if they fit the weights in equal words; the fewest that do
