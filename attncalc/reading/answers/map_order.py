@@ -105,9 +105,15 @@ _ITSELF = (
 _ONESELF = re.compile(_ITSELF, re.IGNORECASE)
 _AGAIN = re.compile(rf"({_ITSELF}) ?\((?:[^\W\d_]{{1,12}} )?(\w{{1,30}})\)", re.IGNORECASE)
 """A token that is named again in brackets: itself (input 3)."""
+_OTHER = (
+    r"\b(?:(?:the|each) other|l['’]autre|(?:da|de|di)[smnre] andere[nmrs]?|(?:el|la|al|o|a) otr[oa]"
+    r"|[oa]o? outr[oa]|l['’]altr[oa]|de andere|d(?:en|et) andr[ae]|drug(?:i|ie|iego|ą|im)"
+    r"|друг\w{2,3}|diğeri\w{0,4})\b|もう一方|他方|另一个|다른 (?:것|단어|쪽|토큰|하나)"
+)
+"""The other one of two tokens."""
 _TOKEN = re.compile(
     r"\x01(?P<head>-?\d{1,3})\x01"
-    rf"|(?P<itself>{_ITSELF})"
+    rf"|(?P<itself>{_ITSELF})|(?P<other>{_OTHER})"
     rf"|(?P<number>(?<![\d.{COMMA}/-])(?<!\d:)\d{{1,3}}(?![\d%/]|[.{COMMA}:]\d|(?<=[a-z]\d)[a-z]{{2}}))"
     r"|(?P<word>[^\W\d_\u3040-\uffff]{1,40}|[\u3040-\u309f]"
     rf"|(?:(?!{_ITSELF})[\u30a0-\uffff]){{1,40}})",
@@ -133,7 +139,8 @@ _OF_ALL = re.compile(
     r"\b(?:все|всі|oba|obě|obie|obydwa|wszystkie|všechny|sva|kaikki|molemmat|tüm|bütün|hepsi|minden"
     r"|όλ[αεο]\w?|alle|alla|beide|begge|båda|tous|toutes|todas?|todos|ambos|ambas|tutti|tutte"
     r"|entrambi|all|both|every|each|every(?:one|body)|todo mundo|todo el mundo|tout le monde"
-    r"|jeder?|ogni|каждый|każd[yae])\b|모두|모든|[둘셋넷] 다|전부|كل|すべて|全て|どの|都|每个",
+    r"|jede[rs]?|ogni|iki(?:si)?|каждый|każd[yae])\b|모두|모든|[둘셋넷] 다|전부|كل|すべて|全て|両方"
+    r"|双方|どの|都|每个",
     re.IGNORECASE,
 )
 
@@ -147,7 +154,10 @@ _COUNT_OF_ALL = re.compile(
 
 
 class Mention(NamedTuple):
-    """A token that is named: its places as output and as input, from 0; -1 is "itself"."""
+    """A token that is named: its places as output and as input, from 0.
+
+    -1 is "itself", -2 the other one of two.
+    """
 
     line: int
     output: int
@@ -161,6 +171,11 @@ class Mention(NamedTuple):
     """Whether they also are in one sentence."""
     behind: str = ""
     """The rest of its sentence on its line."""
+
+
+def input_of(mention: Mention, output: int) -> int:
+    """Return the place of an input that an output attends to: itself, the other of two, or one."""
+    return {-1: output, -2: 1 - output}.get(mention.input, mention.input)
 
 
 class Said(NamedTuple):
@@ -310,7 +325,8 @@ def words_beside(row: str, labels: Tokens) -> str:
     """Return a row without its numbers, if words behind them name a token, or else ""."""
     pieces = _CELLS.split(row)
     known = {*map(_spelled, (*labels.keys, *labels.queries))}
-    is_named = len(pieces) > 1 and known & {*map(_spelled, _NAME.findall(pieces[-1]))}
+    words = {*map(_spelled, _NAME.findall(pieces[-1]))}
+    is_named = len(pieces) > 1 and (known & words or _ONESELF.search(pieces[-1]))
     return f"{pieces[0]} | {pieces[-1]}" if is_named else ""
 
 
@@ -412,6 +428,8 @@ def _mentions(
                 continue
             if match["itself"] and (before.strip() or not end or is_all):
                 places = -1, -1
+            elif match["other"] and len(sides[1]) == 2 and end:
+                places = -2, -2
             elif match["number"] and int(word) and not (are_names and any(sides[1])):
                 places = len(sides[0]) if are_names else int(word) - 1, int(word) - 1
             elif are_names and word in known:
@@ -604,7 +622,7 @@ class Fitting:
         rows, named, width = np.array(outputs), list[Matrix](), self.weights.shape[1]
         listed = min(width - self.rank, 1 if self.rank else MOST_LISTED)
         for place, each in enumerate(self.mentions[start : start + listed]):
-            own = rows if each.input < 0 else np.full(len(rows), each.input)
+            own = np.array([input_of(each, k) for k in outputs])
             if own.max() >= width or (named and not each.goes_on):
                 return
             least = np.maximum(self.ranked[rows, self.rank + place] - TIE, TIE if place else -1)
@@ -645,7 +663,7 @@ def _read(run: Sequence[Mention], order: Order, weights: Matrix) -> Said | None:
     for mention, (role, outputs) in zip(run, order, strict=True):
         for k in outputs:
             lines[k] = lines[k] or mention.line
-            inputs[k] += [] if role == "o" else [k if mention.input < 0 else mention.input]
+            inputs[k] += [] if role == "o" else [input_of(mention, k)]
     if any(len({*own}) < len(own) or max(own, default=0) >= weights.shape[1] for own in inputs):
         return None
     fit = sum(map(is_ranked, inputs, weights))
@@ -694,11 +712,23 @@ def _is_map(said: Said, run: Sequence[Mention], order: Order, weights: Matrix) -
         words = " ".join(each.before for each in run[1:])[:LONGEST]
         is_ranked_so = ("ordinal", "2") in lexemes_in(words, {})  # 1st: cat, 2nd: sat
         return is_ranked_so or _is_of_map(run, order) or _is_no_chance(said, run, order)
+    if not _is_said_alike(said, run, order, weights):
+        return False
     outputs = [own[0] for role, own in order if role == "o"]
     is_in_order = order[0][0] == "o" and [*dict.fromkeys(outputs)] == sorted({*outputs})
     is_alike = said.is_sure and len(_between(run, order)["om"]) > 1
     is_enough = is_in_order and (said.is_sure or all(said.inputs))
     return is_enough and (is_alike or _is_of_map(run, order))
+
+
+def _is_said_alike(said: Said, run: Sequence[Mention], order: Order, weights: Matrix) -> bool:
+    """Return whether words that other outputs have, too, are before the inputs that do not fit."""
+    gaps: dict[bool, set[str]] = {True: set(), False: set()}
+    for each, (a, _), (b, outputs) in zip(run[1:], order, order[1:], strict=False):
+        if a + b == "om":
+            fits = all(is_ranked(said.inputs[k], weights[k]) for k in outputs)
+            gaps[fits].add(" ".join(_LETTERS.findall(each.before)))
+    return not gaps[True] or gaps[False] <= gaps[True]
 
 
 def _between(run: Sequence[Mention], order: Order) -> dict[str, list[str]]:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import combinations, product
+from itertools import accumulate, combinations, product
 
 import numpy as np
 
@@ -28,14 +28,16 @@ from attncalc.reading.plain.marks import COMMA
 
 LONGEST = 400
 _LARGEST = re.compile(
-    r"\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|topk|(?:sort|order(?:ing)?)(?=[(\[])"
+    r"\[\w{1,9}, ?\w{1,9}\] ?= ?(?:max|sort)\b"
+    r"|\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|topk|(?:sort|order(?:ing)?)(?=[(\[])"
     r"|nlargest|rank(?:ing|s)?|ordine|ordre|orden|ordem|reihenfolge|kolejność|порядок)\b|순위|顺序|順位",
     re.IGNORECASE,
 )
+_TAG = "(?:b|strong|i|em|u|ins|mark)"
 _SIGNS = "*_★☆†‡●○◎◉△▲▽▼✓✔←!^"
 _WEIGHT = re.compile(
-    rf"((?:\\[a-z]{{2,12}} ?\{{|[{_SIGNS}] ?)*)(?<![\d.])"
-    rf"(\d{{1,9}}(?:\{{?[.,{COMMA}]\}}?\d{{1,9}})?)[%}}]{{0,3}}((?: ?[{_SIGNS}])*)"
+    rf"((?:\\[a-z]{{2,12}} ?\{{|<{_TAG}>|[{_SIGNS}] ?)*)(?<![\d.])"
+    rf"(\d{{1,9}}(?:\{{?[.,{COMMA}]\}}?\d{{1,9}})?)[%}}]{{0,3}}((?:</{_TAG}>| ?[{_SIGNS}])*)"
 )
 """A number with the marks before and behind it."""
 _POINT = re.compile(rf"\{{?[.,{COMMA}]\}}?")
@@ -81,29 +83,49 @@ def printed_map(
 ) -> list[WrittenConnection]:
     """Return the map that a program prints, where the weights confirm it; [] if there is none.
 
-    heads: the weights, of shape (1, outputs, inputs); of several heads, none is found.
+    heads: the weights, of shape (heads, outputs, inputs). Each head is printed behind the one
+    before; of one head, the second inputs may be printed behind the first ones.
     """
-    weights, last_lines = heads[0], lines[-MOST_LINES:] if len(heads) == 1 else ()
-    short = [(line, plain(text)) for line, text in last_lines if len(text) < LONGEST]
-    for place, (line, text) in enumerate(short):
-        if called := _LARGEST.search(text):
-            stop = line + len(weights) + MOST_BETWEEN
-            own = [(line, text[called.end() :]), *(e for e in short[place + 1 :] if e[0] <= stop)]
-            for last, made in _printed(own, len(weights), labels.keys):
-                if len(made) == len(weights) and all(map(is_ranked, made, weights)):
-                    at = (*[line] * (len(weights) - 1), last)
-                    return _of_heads([Said(at, made, len(made))], heads, labels)
-    return []
+    short = [(line, plain(text)) for line, text in lines[-MOST_LINES:] if len(text) < LONGEST]
+    found, last = list[Said](), 0
+    for weights in heads:
+        own: _Places = ((),) * len(weights)
+        while made := _next_printed(short, last, weights, labels.keys, own):
+            own, last = made.inputs, max(made.lines)
+            found = [*found[: len(found) - (len(heads) == 1)], made]
+            if len(heads) > 1 or {*map(len, own)} != {1}:
+                break
+    return _of_heads(found, heads, labels) if len(found) == len(heads) else []
+
+
+def _next_printed(
+    lines: Sequence[tuple[int, str]],
+    start: int,
+    weights: Matrix,
+    keys: Sequence[str],
+    before: _Places,
+) -> Said | None:
+    """Return what is printed below a line, with the inputs before it, if the weights confirm it."""
+    for place, (line, text) in enumerate(lines):
+        called = _LARGEST.search(text) if line > start else None
+        stop = line + len(weights) + MOST_BETWEEN
+        rest = [each for each in lines[place + 1 :] if called and each[0] <= stop]
+        own = [(line, text[called.end() :]), *rest] if called else []
+        for last, made in _printed(own, len(weights), keys):
+            inputs = tuple(a + b for a, b in zip(before, made, strict=False))
+            if len(made) == len(weights) and all(map(is_ranked, inputs, weights)):
+                return Said((*[line] * (len(weights) - 1), last), inputs, len(made))
+    return None
 
 
 def _printed(
     lines: Sequence[tuple[int, str]], count: int, keys: Sequence[str]
 ) -> Iterator[tuple[int, _Places]]:
-    """Yield the last line, and inputs from the last names or numbers of a line or of all."""
+    """Yield the last line, and inputs from the last names or numbers of it and those before."""
     results = [each for each in lines if not _LARGEST.search(each[1])]
     results = [each for each in results if _WHOLE.search(each[1]) or [*_named(each[1], keys)]]
-    whole = [(results[-1][0], "\n".join(text for _, text in results))] if results else []
-    for (width, are_rows), (last, own) in product(_ARRANGED, [*lines, *whole]):
+    wholes = [*accumulate(results, lambda above, own: (own[0], f"{above[1]}\n{own[1]}"))]
+    for (width, are_rows), (last, own) in product(_ARRANGED, [*lines[:1], *wholes]):
         places = [int(number) for number in _WHOLE.findall(_COUNTED.sub("", own))]
         for every in (places, [place - 1 for place in places], [*_named(own, keys)]):
             said = every[-count * width :]

@@ -21,6 +21,7 @@ from attncalc.reading.answers.map_order import (
     Order,
     Said,
     can_be_said,
+    input_of,
     is_ranked,
     streams,
     written,
@@ -202,7 +203,7 @@ def _read(
     orders = orders or (_clear(run, sides, said, weights) if kinds & _VERBS else [])
     for mention, (role, outputs) in zip(run, orders, strict=False):
         for k in outputs if role in ("m", "s") else ():
-            yield _Share(k, role, k if mention.input < 0 else mention.input, mention.line)
+            yield _Share(k, role, input_of(mention, k), mention.line)
 
 
 def _kinds(before: str, *, is_first: bool) -> list[str]:

@@ -283,16 +283,17 @@ def with_decimal_commas(text: str) -> str:
         return text
     text = _TEX_COMMA.sub(COMMA, text)
     if not _uses_decimal_commas(text):
-        return _LISTED.sub(_with_marks, text)
+        is_sure = any(map(_are_decimals, _LISTED.finditer(text)))
+        return _LISTED.sub(lambda own: own[0].replace(",", COMMA), text) if is_sure else text
     return _DECIMAL.sub(_with_mark, text)
 
 
-def _with_marks(match: "re.Match[str]") -> str:
-    """Return a list between semicolons with decimal commas, if its numbers can be no rows."""
-    parts = [each.partition(",") for each in match[0].strip("[]()").split(";")]
+def _are_decimals(match: "re.Match[str]") -> bool:
+    """Return whether commas are in the numbers of a list between semicolons, which are no rows."""
+    parts = [each.partition(",") for each in match[0].strip("[]() ").split(";")]
     is_mixed = len({bool(comma) for _, comma, _ in parts}) > 1
     is_long = any(len(below.strip()) > LONGEST_WHOLE for _, _, below in parts)
-    return match[0].replace(",", COMMA) if is_mixed or is_long else match[0]
+    return is_mixed or is_long or _BELOW_ONE.search(match[0]) is not None
 
 
 def _with_mark(match: "re.Match[str]") -> str:
