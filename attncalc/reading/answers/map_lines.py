@@ -82,31 +82,39 @@ class MapReader:
     # -- tables -----------------------------------------------------------------------------------
 
     def _table(self, lines: Sequence[Line], i: int) -> int:
-        """Read a table with a column of outputs, and one of their inputs."""
+        """Read a table with a column of outputs, and one of their inputs, by head."""
         kinds = self.columns(lines[i].text)
         if not kinds:
             return 0
-        out, stop = kinds.index("out"), i + 1
-        rows: list[tuple[Line, list[str]]] = []
+        out, stop, head = kinds.index("out"), i + 1, 0
+        rows: list[tuple[Line, int, list[str]]] = []
         while stop < len(lines) and not GRID.search(lines[stop].text):
-            if not _RULE.fullmatch(lines[stop].text) or (rows and not lines[stop].text.strip()):
-                cells = cells_of(lines[stop].text, len(kinds))
-                if not cells or not self._names(cells[out]):
+            text = lines[stop].text
+            if not _RULE.fullmatch(text) or (rows and not text.strip()):
+                cells = cells_of(text, len(kinds))
+                is_named = bool(cells) and bool(self._names(cells[out]))
+                if not is_named and not (head_in(text) and head_in(text) != head):
                     break
-                rows.append((lines[stop], cells))
+                if is_named:
+                    rows.append((lines[stop], head, cells))
+                else:
+                    head = head_in(text)
             stop += 1
-        named = [any(self._names(row[k]) for _, row in rows) for k in range(len(kinds))]
+        named = [any(self._names(row[k]) for _, _, row in rows) for k in range(len(kinds))]
         places = [(k, kind) for k, kind in enumerate(kinds) if named[k]]
         most = next((k for kind in ("most", "in") for k, own in places if own == kind), -1)
         if most < 0:
             return 0
         ranks = {most: "most", **{k: "second" for k, kind in places if kind == "second"}}
-        for line, row in rows:
-            self._row(line, self._names(row[out]), [(row[k], rank) for k, rank in ranks.items()])
+        for line, of, row in rows:
+            cells_of_rank = [(row[k], rank) for k, rank in ranks.items()]
+            self._row(line, of, self._names(row[out]), cells_of_rank)
         self.whole |= {line.number for line in lines[i:stop]}
         return stop - i
 
-    def _row(self, line: Line, outputs: list[str], cells: Sequence[tuple[str, str]]) -> None:
+    def _row(
+        self, line: Line, head: int, outputs: list[str], cells: Sequence[tuple[str, str]]
+    ) -> None:
         """Store a row of a table: its cells, by the rank of their column."""
         if any(not self._names(cell) and not _is_blank(cell) for cell, _ in cells):
             self.missed[line.number] = line.text
@@ -116,7 +124,7 @@ class MapReader:
             tuple(sorted(name for name in ranks if ranks[name] == rank))
             for rank in ("most", "second")
         )
-        head, of = head_in(line.text), attention_in(line.text)
+        head, of = head_in(line.text) or head, attention_in(line.text)
         own = [WrittenConnection(head, each, most, second, of, line.number, True)
                for each in outputs if ranks]  # fmt: skip
         if own:
@@ -128,6 +136,8 @@ class MapReader:
         if len(cells) < 2 or len(cells) > 8:
             return []
         kinds = [self._kind(cell) for cell in cells]
+        if text[:1] in (" ", "\t") and {*kinds} <= {"most", "second"}:
+            kinds = ["out", *kinds]  # the first column has no heading
         other = next((kind for kind in ("token", "") if kind in kinds), None)
         if "out" not in kinds and other is not None:
             kinds[kinds.index(other)] = "out"
@@ -210,6 +220,8 @@ def cells_of(text: str, width: int = 0) -> list[str]:
     cells = [each.strip(" *`$") for each in _CELLS.split(line)]
     if width and len(cells) != width:
         cells = [each for each in cells if each] if len(cells) > width else cells
+        name, colon, first = cells[0].partition(": ")
+        cells = [name, first, *cells[1:]] if colon and len(cells) < width else cells
         cells = line.split() if len(cells) != width else cells
     is_of_width = not width or 0 <= width - len(cells) <= 1
     return [*cells, *[""] * (width - len(cells))] if is_of_width else []
