@@ -722,13 +722,14 @@ def _is_map(said: Said, run: Sequence[Mention], order: Order, weights: Matrix) -
 
 
 def _is_said_alike(said: Said, run: Sequence[Mention], order: Order, weights: Matrix) -> bool:
-    """Return whether words that other outputs have, too, are before the inputs that do not fit."""
-    gaps: dict[bool, set[str]] = {True: set(), False: set()}
+    """Return whether a word before inputs that fit is also before each input that does not."""
+    gaps: dict[bool, list[set[str]]] = {True: [], False: []}
     for each, (a, _), (b, outputs) in zip(run[1:], order, order[1:], strict=False):
         if a + b == "om":
             fits = all(is_ranked(said.inputs[k], weights[k]) for k in outputs)
-            gaps[fits].add(" ".join(_LETTERS.findall(each.before)))
-    return not gaps[True] or gaps[False] <= gaps[True]
+            gaps[fits].append({*each.before.replace("|", " ").split()})
+    words = set[str]().union(*gaps[True])
+    return not gaps[True] or all(words & own for own in gaps[False])
 
 
 def _between(run: Sequence[Mention], order: Order) -> dict[str, list[str]]:
