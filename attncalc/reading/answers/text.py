@@ -185,8 +185,10 @@ def _take_map(
         (line, each if line not in steps or is_prose(each) else words_beside(each, labels))
         for line, each in texts.items()
     ]
-    stated = stated_map(lines, heads, labels, text)
-    right, others = (count_exact(each, heads, labels) for each in (stated, outside))
+    others = count_exact(outside, heads, labels)
+    is_right_already = is_complete and others == len(outside)
+    stated = [] if is_right_already else stated_map(lines, heads, labels, text)
+    right = count_exact(stated, heads, labels)
     is_sure = len(heads) > 1 or not is_complete or right == len(stated)
     are_of_heads = len(heads) == 1 or all(each.head for each in outside)
     is_firm = is_complete and are_of_heads and 2 * others > len(outside)
