@@ -228,6 +228,15 @@ def test_students_get_no_seed_and_nothing_it_follows_from(
     assert new(1, again=problem).n == 3  # a similar one can be made anyway
 
 
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_a_worksheet_as_data_has_no_seed(attncalc: Command, form: str) -> None:
+    attncalc("new", "--seed", "987654", "-o", "p.json")
+    assert "--seed 987654" in attncalc("self", "p.json", "--format", form).out
+    sheet = attncalc("self", "p.json", "--blank", "--format", form).out
+    assert "attncalc new" in sheet
+    assert "987654" not in sheet
+
+
 @pytest.mark.slow
 def test_a_version_cannot_be_computed_without_the_secret(attncalc: Command, tmp_path: Path) -> None:
     """Same list, same specification, same seed: only the secret differs, and is drawn again."""

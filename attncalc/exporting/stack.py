@@ -23,9 +23,14 @@ from attncalc.exporting import template
 from attncalc.exporting.alone import accepted_alone, rooms_after
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, options_of, right_options
-from attncalc.exporting.moodle import plain, refuse_what_gaps_cannot_hold
+from attncalc.exporting.moodle import plain
 from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import inert, title_of, worksheet
+from attncalc.exporting.worksheet import (
+    inert,
+    refuse_what_gaps_cannot_hold,
+    title_of,
+    worksheet,
+)
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
