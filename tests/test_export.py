@@ -496,7 +496,7 @@ def test_an_autograder_of_a_class_marks_each_student_by_their_own_problem(
     for users in ((stranger,), (), ({"name": "Ada"}, {"name": "Blaise"})):
         told = marked(ada, *users)
         assert told["score"] == 0
-        assert told["output"].startswith("Each student has a problem of their own, and the class ")
+        assert told["output"].startswith("The class list has no problem, or several, for ")
         assert "1017" not in told["output"]
 
 

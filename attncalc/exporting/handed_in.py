@@ -129,9 +129,8 @@ def _problem(source: Path, submission: Path) -> Path:
         return source / files.pop()
     names = [on_a_line(str(user.get("email") or user.get("name"))) for user in users]
     raise InputError(
-        "Each student has a problem of their own, and the class list has none, or several, for "
-        f"{of_each(names or ['this submission'])}: ask your teacher to compare the list with "
-        "Gradescope's"
+        "The class list has no problem, or several, for "
+        f"{of_each(names or ['this submission'])}: ask your teacher to look at it."
     )
 
 
@@ -164,7 +163,7 @@ def handed_in(folder: Path, key: Key) -> Answer:
         try:
             refuse_found(path)
             if why := of_another_code(str(path), key.problem.code):
-                raise InputError(f"{path}: {why}")
+                raise InputError(f"{path}: {say(why)}")
             read.append(read_answer(path, key.expected))
         except AttncalcError as error:
             refused.append(say(str(error)))

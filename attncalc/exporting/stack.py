@@ -17,7 +17,6 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import on_a_line
-from attncalc.base.types import Matrix
 from attncalc.equations import expressions as node
 from attncalc.exporting import template
 from attncalc.exporting.alone import accepted_alone, rooms_after
@@ -170,14 +169,13 @@ class _Maxima(MathWriter):
         raise UnwrittenError
 
 
-def matrix(values: Matrix | list[list[Decimal]]) -> str:
+def matrix(values: Any) -> str:
     """Return a matrix of numbers.
 
     >>> matrix([[Decimal("0.5"), Decimal(-1)]])
     'matrix([0.5,-1])'
     """
-    rows = (",".join(map(_plain, row)) for row in values)
-    return f"matrix({','.join(f'[{row}]' for row in rows)})"
+    return f"matrix({lists(values)[1:-1]})"
 
 
 def lists(values: Any) -> str:
@@ -186,13 +184,9 @@ def lists(values: Any) -> str:
     >>> lists([[Decimal("0.5")], []])
     '[[0.5],[]]'
     """
-    if isinstance(values, Decimal):
-        return _plain(values)
-    return f"[{','.join(map(lists, values))}]"
-
-
-def _plain(value: Any) -> str:
-    exact = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
+    if not isinstance(values, Decimal | float):
+        return f"[{','.join(map(lists, values))}]"
+    exact = values if isinstance(values, Decimal) else Decimal(repr(float(values)))
     return f"{exact.normalize():f}"
 
 
