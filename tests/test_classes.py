@@ -228,6 +228,15 @@ def test_students_get_no_seed_and_nothing_it_follows_from(
     assert new(1, again=problem).n == 3  # a similar one can be made anyway
 
 
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_a_worksheet_as_data_has_no_seed(attncalc: Command, form: str) -> None:
+    attncalc("new", "--seed", "987654", "-o", "p.json")
+    assert "--seed 987654" in attncalc("self", "p.json", "--format", form).out
+    sheet = attncalc("self", "p.json", "--blank", "--format", form).out
+    assert "attncalc new" in sheet
+    assert "987654" not in sheet
+
+
 @pytest.mark.slow
 def test_a_version_cannot_be_computed_without_the_secret(attncalc: Command, tmp_path: Path) -> None:
     """Same list, same specification, same seed: only the secret differs, and is drawn again."""
@@ -565,7 +574,7 @@ def test_a_name_of_two_is_nobodys(attncalc: Command, tmp_path: Path) -> None:
         "Bob Lee": "",
         "Carl": "answers/dan/mine.json",
     }
-    assert rows[-1]["note"] == "it could be that of ADA and Ada"
+    assert "it could be that of ADA and Ada" in [row["note"] for row in rows]
 
 
 TWO_PROBLEMS = {"problems": [{"name": "1", "tokens": 2}, {"name": "2", "tokens": 2}], "seed": 7}
@@ -616,7 +625,7 @@ def test_possible_is_the_same_for_all(attncalc: Command, tmp_path: Path) -> None
     assert [row["possible"] for row in rows] == ["8"] * len(NAMES)
     assert [row["earned"] for row in rows[:4]] == ["8", "7", "6", "6"]
     assert rows[4]["earned"] == ""
-    assert rows[4]["note"].startswith("answers/Emmy Noether.pdf: a PDF cannot be read")
+    assert rows[4]["note"].startswith("answers/Emmy Noether.pdf: ")
     assert [row["earned"] for row in marks(attncalc, tmp_path, "--steps", "A,O")][:3] == [
         *("2", "2", "0"),
     ]

@@ -24,6 +24,7 @@ from attncalc.exporting.rules import Course, course_of
 from attncalc.exporting.wheels import wheel_of_attncalc, wheel_of_numpy
 from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
+from attncalc.languages.catalogue import LANGUAGES, catalogue
 from attncalc.problem.samples import sample
 
 HOSTILE = {
@@ -189,6 +190,8 @@ def test_an_unmarkable_submission_earns_0_with_an_explanation(
     assert told["output"].startswith(why)
     assert told["score"] == 0
     assert [(test["score"], test["max_score"]) for test in told["tests"]] == [(0, 2)] * 6
+    for words in map(catalogue, LANGUAGES if "deep" not in why else ()):
+        assert words.said(told["output"], strict=True), words.language
 
 
 def test_an_answer_is_found_in_any_folder(tmp_path: Path) -> None:
@@ -482,11 +485,18 @@ def test_an_autograder_of_a_class_marks_each_student_by_their_own_problem(
     ):
         assert marked(ada, user)["score"] == 6
         assert marked(blaise, user)["score"] < 6
+    code = json.loads(blaise.read_text())["code"]
+    (root / "submission" / "mine.json").unlink()
+    (root / "submission" / "a.md").write_text(f"Code {code}\nQ = [1 2; 3 4; 5 6]\n")
+    told = json.loads(handed_in.results(root / "source", root / "submission"))
+    own = json.loads(ada.read_text())["code"]
+    assert told["output"] == f"a.md: it has the code {code}, but {own} is that of this problem"
+    (root / "submission" / "a.md").unlink()
     stranger = {"name": "Zoe", "email": "z@x.org"}
     for users in ((stranger,), (), ({"name": "Ada"}, {"name": "Blaise"})):
         told = marked(ada, *users)
         assert told["score"] == 0
-        assert told["output"].startswith("Each student has a problem of their own, and the class ")
+        assert told["output"].startswith("The class list has no problem, or several, for ")
         assert "1017" not in told["output"]
 
 

@@ -540,6 +540,13 @@ def test_pages_of_studies_are_translated(words: str, language: str, attncalc: Co
     )
 
 
+def test_tables_of_studies_are_named_by_their_titles(attncalc: Command) -> None:
+    asked = ("vary", str(BUNDLED / "average.json"), "scale=1,2", "--language", "de")
+    page = attncalc(*asked, "--format", "html").out
+    assert 'aria-label="Bei jedem Wert von scale"' in page
+    assert 'aria-label="the table"' not in page
+
+
 LEFT_IN_PICTURES = re.compile(
     r"\b(?:[Ii]nputs?|[Oo]utputs?|keys|queries|heads?|weights?|itself|hatched|column|[Mm]ap|to"
     r"|most|second)\b"

@@ -291,7 +291,7 @@ def test_an_exam_has_a_part_for_each_head(attncalc: Command) -> None:
 REFUSED = [
     (
         "causal --steps Q,S_masked",
-        "S_masked has -inf, which a cell cannot: use --steps Q",
+        "S_masked has -inf, which a Numbas gap cannot contain: use --steps Q",
     ),
     (
         "self --title a{b}",

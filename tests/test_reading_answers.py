@@ -188,6 +188,11 @@ def test_a_matrix_unlike_all_steps_is_not_read_as_one() -> None:
     )
 
 
+def test_a_given_matrix_with_other_numbers_is_not_called_nameless() -> None:
+    answer = read("W_Q = [9 8; 7 6; 5 4]\n\nV = [2.5 -1.5; -1 3; -2 -3]\n")
+    assert [each.why for each in answer.unread] == ["W_Q has other numbers in this problem"]
+
+
 def test_a_matrix_that_has_a_name_is_never_written_over_by_one_that_has_none() -> None:
     answer = read("S = [1 1 1; 2 2 2; 3 3 3]\n\n1.5 -2.5 8\n-3.5 -3.5 6\n8.5 8 -13.25\n")
     assert values(answer, "S") == [[1, 1, 1], [2, 2, 2], [3, 3, 3]]

@@ -65,7 +65,7 @@ def accepted_alone(key: Key, name: str) -> list[Any]:
         shown, *styles = dict.fromkeys(each[place] for each in written)
         outside = (each for each in styles if not low[place] <= each <= high[place])
         found[place] = Alone(shown, low[place], high[place], tuple(outside))
-    return _nested(found)
+    return list(found.tolist())
 
 
 def ranges_alone(key: Key) -> dict[str, Range]:
@@ -101,11 +101,6 @@ def rooms_after(key: Key, asked: Sequence[str], name: str) -> Matrix:
         with np.errstate(invalid="ignore"):  # of -inf
             room = np.fmax(room, np.fmax(value - found.low, found.high - value))
     return np.full_like(room, room.max()).round(key.problem.decimals + FINER)
-
-
-def _nested(found: Any) -> list[Any]:
-    """Return an array of named tuples as lists; numpy's own would unpack them."""
-    return [each if isinstance(each, Alone) else _nested(each) for each in found]
 
 
 def _decimals(matrix: Matrix, decimals: int) -> Any:

@@ -15,17 +15,20 @@ from attncalc.grading.credit import share_of_lines
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
-from attncalc.languages.catalogue import ENGLISH, catalogue
+from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
 from attncalc.reading import read_problem
 from attncalc.reading.answers import ENDINGS, SHEETS, read_answer
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.files import refuse_found
 from attncalc.reading.naming.keys import name_of_key
+from attncalc.reading.sets import of_another_code
 from attncalc.writing.verdict import verdict, verdict_of_lines, verdict_of_step
 
 PROBLEM, COURSE, CLASS = "problem.json", "rules.json", "class.json"
 """A problem, the rules, and the class: its students, each with the file of their problem."""
+FIRST = "problems/1.json"
+"""The problem of the first student of a class."""
 METADATA = "submission_metadata.json"
 """What Gradescope knows about a submission, beside its folder."""
 MOST_FILES = 100
@@ -45,10 +48,11 @@ def results(source: Path, submission: Path) -> str:
         it.
     submission: the submission of the student.
     """
-    course, say = read_course(source / COURSE), catalogue(ENGLISH).say
+    course = read_course(source / COURSE)
+    any_problem = source / (FIRST if (source / CLASS).is_file() else PROBLEM)
+    say = catalogue(read_problem(any_problem).language).say
     try:
         key = key_of(read_problem(_problem(source, submission)), course.rules)
-        say = catalogue(key.problem.language).say
         with key.names_at_hand():
             answer = handed_in(submission, key)
         results = of_marking(mark(key, answer, course.rules), course)
@@ -125,9 +129,8 @@ def _problem(source: Path, submission: Path) -> Path:
         return source / files.pop()
     names = [on_a_line(str(user.get("email") or user.get("name"))) for user in users]
     raise InputError(
-        "Each student has a problem of their own, and the class list has none, or several, for "
-        f"{of_each(names or ['this submission'])}: ask your teacher to compare the list with "
-        "Gradescope's"
+        "The class list has no problem, or several, for "
+        f"{of_each(names or ['this submission'])}: ask your teacher to look at it."
     )
 
 
@@ -147,9 +150,9 @@ def _files_of(user: Mapping[str, Any], students: list[dict[str, str]]) -> set[st
 def handed_in(folder: Path, key: Key) -> Answer:
     """Return the one answer in a folder.
 
-    Raises InputError if there is none, or several.
+    Raises InputError, in the language of the problem, if there is none, or several.
     """
-    files = list(_files(folder))
+    say, files = catalogue(key.problem.language).say, list(_files(folder))
     if not files:
         raise InputError(NOTHING)
     if home := _home_of_steps(files):
@@ -159,9 +162,11 @@ def handed_in(folder: Path, key: Key) -> Answer:
     for path in named:
         try:
             refuse_found(path)
+            if why := of_another_code(str(path), key.problem.code):
+                raise InputError(f"{path}: {say(why)}")
             read.append(read_answer(path, key.expected))
         except AttncalcError as error:
-            refused.append(str(error))
+            refused.append(say(str(error)))
     if len(read) == 1:
         return read[0]
     if read:

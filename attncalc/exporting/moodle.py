@@ -9,21 +9,22 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from xml.sax.saxutils import escape
 
-from attncalc.base.errors import InputError
-from attncalc.base.text import of_each, on_a_line
+from attncalc.base.text import on_a_line
 from attncalc.exporting import template
 from attncalc.exporting.alone import Alone, accepted_alone
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import infinite_steps, refuse_too_many, table, title_of, worksheet
+from attncalc.exporting.worksheet import (
+    refuse_what_gaps_cannot_hold,
+    table,
+    title_of,
+    worksheet,
+)
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
-from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
 
-MOST_GAPS = 900
-"""PHP accepts 1,000 fields of a form (max_input_vars), some of which are Moodle's own."""
 NOTE = (
     "Moodle marks each gap separately: a mistake costs points in every later step too (Gradescope "
     "and PrairieLearn mark from the student's own values)"
@@ -97,14 +98,3 @@ def _gap(accepted: Alone) -> str:
     both = [((low + high) / 2, (high - low) / 2) for low, high in accepted.ranges]
     answers = (f"={value.normalize():f}:{room.normalize():f}" for value, room in both)
     return "{1:NUMERICAL:" + "~".join(answers) + "}"
-
-
-def refuse_what_gaps_cannot_hold(solution: Solution, course: Course, system: str) -> None:
-    """Refuse infinities, and more fields than PHP accepts."""
-    refuse_too_many(solution, course, system, MOST_GAPS)
-    if infinite := infinite_steps(solution, course):
-        others = ",".join(name for name in course.asked if name not in infinite)
-        raise InputError(
-            f"{of_each(infinite)} {'has' if len(infinite) == 1 else 'have'} -inf, which a "
-            f"{system} gap cannot contain: use --steps {others}"
-        )

@@ -35,8 +35,6 @@ from attncalc.writing.live.data import language_data, live_data
 from attncalc.writing.live.script import NUMBAS, script
 from attncalc.writing.verdict import done
 
-MOST_CELLS = 900
-"""The number of fields from which a browser takes seconds for a page."""
 FINER_BOUNDS = 4
 """Decimals of bounds in addition to those of the problem."""
 SPECIAL = "{}$\\"
@@ -105,10 +103,7 @@ def _alike(solutions: Sequence[Solution]) -> Sequence[Solution]:
 
 def _refuse_what_numbas_cannot_hold(solution: Solution, course: Course) -> None:
     problem = solution.problem
-    worksheet.refuse_too_many(solution, course, "Numbas", MOST_CELLS)
-    if infinite := worksheet.infinite_steps(solution, course):
-        others = ",".join(name for name in course.asked if name not in infinite)
-        raise InputError(f"{infinite[0]} has -inf, which a cell cannot: use --steps {others}")
+    worksheet.refuse_what_gaps_cannot_hold(solution, course, "Numbas")
     names = (each for one in problem.attentions for each in (*one.queries, *one.keys))
     for text in (problem.title or "", *names):
         if any(sign in text for sign in SPECIAL):

@@ -23,8 +23,6 @@ from attncalc.problem.fields import LINES
 from attncalc.writing.document import Grid
 from attncalc.writing.problem_file import write_problem
 
-MOST_FIELDS = 900
-"""PrairieLearn accepts a form of 1,000 fields, some of them its own."""
 WHEEL = "attncalc.whl"
 NOTES = (
     "it includes attncalc; the course's PrairieLearn needs Python 3.11 or newer and numpy 2 "
@@ -44,7 +42,6 @@ def question(key: Key, course: Course) -> dict[str, str | bytes]:
 
     Raises InputError if too many entries, or the lines of the map, are asked for.
     """
-    worksheet.refuse_too_many(key.solution, course, "PrairieLearn", MOST_FIELDS)
     files = {PROBLEM: "".join(write_problem(key.problem))}
     return _files(key, course, files, _page(key, course))
 
@@ -56,7 +53,6 @@ def of_class(versions: Sequence[tuple[Key, Course]]) -> dict[str, str | bytes]:
     """
     files: dict[str, str] = {}
     for number, (key, course) in enumerate(versions, 1):
-        worksheet.refuse_too_many(key.solution, course, "PrairieLearn", MOST_FIELDS)
         problem = replace(key.problem, student="", code="")  # another student may get it
         files[f"{VERSIONS}/{number}.json"] = "".join(write_problem(problem))
         files[f"{VERSIONS}/{number}.html"] = _page(key, course)
@@ -95,6 +91,7 @@ def _info(title: str, content: str) -> str:
 
 
 def _page(key: Key, course: Course) -> str:
+    worksheet.refuse_what_gaps_cannot_hold(key.solution, course, "PrairieLearn", only_finite=False)
     fields, solution = partial(_fields, catalogue(key.problem.language)), key.solution
     if LINES not in course.asked:
         return worksheet.worksheet(solution, course, fields)

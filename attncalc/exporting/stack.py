@@ -17,15 +17,19 @@ import numpy as np
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import on_a_line
-from attncalc.base.types import Matrix
 from attncalc.equations import expressions as node
 from attncalc.exporting import template
 from attncalc.exporting.alone import accepted_alone, rooms_after
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, options_of, right_options
-from attncalc.exporting.moodle import plain, refuse_what_gaps_cannot_hold
+from attncalc.exporting.moodle import plain
 from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import inert, title_of, worksheet
+from attncalc.exporting.worksheet import (
+    inert,
+    refuse_what_gaps_cannot_hold,
+    title_of,
+    worksheet,
+)
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.fields import LINES
@@ -165,14 +169,13 @@ class _Maxima(MathWriter):
         raise UnwrittenError
 
 
-def matrix(values: Matrix | list[list[Decimal]]) -> str:
+def matrix(values: Any) -> str:
     """Return a matrix of numbers.
 
     >>> matrix([[Decimal("0.5"), Decimal(-1)]])
     'matrix([0.5,-1])'
     """
-    rows = (",".join(map(_plain, row)) for row in values)
-    return f"matrix({','.join(f'[{row}]' for row in rows)})"
+    return f"matrix({lists(values)[1:-1]})"
 
 
 def lists(values: Any) -> str:
@@ -181,13 +184,9 @@ def lists(values: Any) -> str:
     >>> lists([[Decimal("0.5")], []])
     '[[0.5],[]]'
     """
-    if isinstance(values, Decimal):
-        return _plain(values)
-    return f"[{','.join(map(lists, values))}]"
-
-
-def _plain(value: Any) -> str:
-    exact = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
+    if not isinstance(values, Decimal | float):
+        return f"[{','.join(map(lists, values))}]"
+    exact = values if isinstance(values, Decimal) else Decimal(repr(float(values)))
     return f"{exact.normalize():f}"
 
 

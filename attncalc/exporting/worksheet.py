@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from attncalc.base.errors import InputError
-from attncalc.base.text import distinct_names, on_a_line
+from attncalc.base.text import distinct_names, of_each, on_a_line
 from attncalc.exporting.lines import Line, lines_of
 from attncalc.exporting.rules import Course
 from attncalc.languages.catalogue import catalogue
@@ -30,6 +30,8 @@ from attncalc.writing.translated import in_language
 _SIGN = re.compile(r"[^\w\s.,\x80-\U0010ffff-]|_", re.ASCII)
 """Special characters of ASCII."""
 _SUBSCRIPT = re.compile(r"\b([A-Za-z]+(?=_)|X(?=\d\b))_?([A-Za-z0-9]+)\b")
+MOST_GAPS = 900
+"""PHP and PrairieLearn accept 1,000 fields of a form, some of them their own."""
 _ROOM = "padding: 0 0.5em"
 _BESIDE = "display: inline-block; vertical-align: top; margin-right: 2em"
 INSTRUCTION = "Compute the matrices that are asked for below, and enter each of their numbers."
@@ -124,21 +126,25 @@ def title_of(problem: Problem) -> str:
     return on_a_line(catalogue(problem.language).say(heading(problem)))
 
 
-def refuse_too_many(solution: Solution, course: Course, system: str, most: int) -> None:
-    """Refuse to ask for more entries than a system allows in one question."""
+def refuse_what_gaps_cannot_hold(
+    solution: Solution, course: Course, system: str, *, only_finite: bool = True
+) -> None:
+    """Refuse to ask for more entries than a system allows in one question, and infinities."""
     counts = map(prod, map(solution.shape_of, course.steps))
     count = sum(counts) + (len([*lines_of(solution)]) if LINES in course.asked else 0)
-    if count > most:
+    if count > MOST_GAPS:
         raise InputError(
-            f"{count:,} entries are required, but a question in {system} takes at most {most}: "
-            "reduce the steps with --steps"
+            f"{count:,} entries are required, but a question in {system} takes at most "
+            f"{MOST_GAPS}: reduce the steps with --steps"
         )
-
-
-def infinite_steps(solution: Solution, course: Course) -> list[str]:
-    """Return the asked steps that show an infinity."""
     shown = {name: np.asarray(solution.shown(name), np.float64) for name in course.steps}
-    return [name for name, numbers in shown.items() if not np.isfinite(numbers).all()]
+    infinite = [name for name, numbers in shown.items() if not np.isfinite(numbers).all()]
+    if infinite and only_finite:
+        others = ",".join(name for name in course.asked if name not in infinite)
+        raise InputError(
+            f"{of_each(infinite)} {'has' if len(infinite) == 1 else 'have'} -inf, which a "
+            f"{system} gap cannot contain: use --steps {others}"
+        )
 
 
 def refuse_other_steps(asked: Iterable[str]) -> None:

@@ -262,12 +262,14 @@ def _by_code(
     return Paired(*codes[found.pop()], place, "code in the file") if len(found) == 1 else None
 
 
-def code_of_another(place: str, code: str) -> str:
-    """Return the only code in a file, if it is not that of the problem; "" otherwise."""
+def of_another_code(place: str, code: str) -> str:
+    """Say that the only code in a file is not that of the problem; "" otherwise."""
     if not code or not os.path.isfile(place) or not _is_read(Path(place)):  # noqa: PTH113
         return ""
     found = set(_WRITTEN_CODE.findall(read_bytes(Path(place)).decode("utf-8", "ignore")))
-    return found.pop() if len(found) == 1 and code not in found else ""
+    if len(found) != 1 or code in found:
+        return ""
+    return f"it has the code {found.pop()}, but {code} is that of this problem"
 
 
 def _whose(given: ClassSet, names: "_Names", place: Path, steps: tuple[str, ...]) -> Paired | str:

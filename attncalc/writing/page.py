@@ -4,9 +4,10 @@ It contains the problem, the conventions, each step with its matrix and its work
 and the notes; a worksheet has the same parts with empty matrices.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, partial
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,6 +38,7 @@ MOST_WRITTEN_OUT = 2000
 """Entries that are written out without a second asking."""
 MOST_FOLDED = 3000
 """Numbers of work up to which a page that can fold it contains it by default."""
+_SEED = re.compile(r" --seed \d+$")
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,11 @@ class Page(parts.Document):
     fractions: Fractions | None = None
     patterns: "tuple[Pattern, ...] | None" = None
 
-    @property
+    @cached_property
     def problem(self) -> Problem:
-        """The problem given."""
-        return self.solution.problem
+        """The problem given; a worksheet has it without the seed that makes it again."""
+        given = self.solution.problem
+        return replace(given, made_by=_SEED.sub("", given.made_by)) if self.is_blank else given
 
     @property
     def conventions(self) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ from attncalc.reading.dumps import beside, is_dump, read_dump
 from attncalc.reading.files import is_folder, is_found, refuse_found
 from attncalc.reading.hints import hints_in
 from attncalc.reading.scans import Scanned, read_file
-from attncalc.reading.sets import code_of_another, is_set
+from attncalc.reading.sets import is_set, of_another_code
 from attncalc.solving.plan import plan
 from attncalc.writing.document import Document, Extent, Field, Scan, Verdict
 from attncalc.writing.forms import FORMS, form_of
@@ -275,8 +275,7 @@ def _marked_one(key: Key, rules: Rules, named: Sequence[str], given: Read) -> Ma
             answer = _read(place, key.expected, named, alone=False)
     if isinstance(answer, str):
         return Marked(place, None, answer)
-    if other := code_of_another(place, key.problem.code):
-        said = f"it has the code {other}, but {key.problem.code} is that of this problem"
+    if said := of_another_code(place, key.problem.code):
         answer = replace(answer, remarks=(said, *answer.remarks))
     try:
         return Marked(place, mark(key, answer, replace(rules, hints=hints_in(place))))

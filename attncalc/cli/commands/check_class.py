@@ -240,11 +240,6 @@ def _check_flags(flags: Mapping[str, Any], page: Target) -> None:
         raise InputError(f"{form}: choose a folder for the pages of a class, as -o marked/")
 
 
-def _of(key: Key, rules: Rules) -> Rules:
-    """Return the rules for one problem: each of several has its own steps."""
-    return rules if rules.asked is None else marking.rules_of_one(rules, key)
-
-
 def _remember(given: ClassSet, paired: Sequence[Paired], unpaired: Sequence[Unpaired]) -> None:
     files = (handed.file for row in given.handed for handed in row)
     for file in (*files, *(each.place for each in paired), *(each.place for each in unpaired)):
@@ -355,7 +350,7 @@ def _mark_one(
 ) -> tuple[Outcome, Document]:
     problem = read_problem(file)
     key = key_of(problem, way.rules)
-    rules = _of(key, way.rules)
+    rules = marking.rules_of_one(way.rules, key)
     possible = possible_of(key, rules)
     marked = NOTHING if answer is None else _attempt(key, answer, rules, way, student)
     row = outcome(marked, "" if answer is None else answer.how, possible)
@@ -389,7 +384,8 @@ def _entries(
     late: Container[tuple[int, int]],
 ) -> Iterator[ClassRow]:
     """Yield a row for each student and problem, in the order of the list."""
-    none = tuple(outcome(NOTHING, "", possible_of(key, _of(key, way.rules))) for key in samples)
+    possible = (possible_of(key, marking.rules_of_one(way.rules, key)) for key in samples)
+    none = tuple(outcome(NOTHING, "", each) for each in possible)
     for place, student in enumerate(given.students):
         who = tuple(map(on_a_line, (student.name, student.id, student.email, student.folder)))
         for number, made in enumerate(rows.get(place, none)):

@@ -13,8 +13,8 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
 from attncalc.exporting.rules import Course, also_counted, course_of
+from attncalc.exporting.worksheet import title_of
 from attncalc.grading.key import Key, key_of
-from attncalc.problem.stated import heading
 from attncalc.reading.sets import is_set
 
 NAMES = {
@@ -106,7 +106,7 @@ def _exported(system: str, key: Key, course: Course, target: Target) -> Output:
         files = {target.place / Path(name): each for name, each in made.items()}
         return Output(target, files, module.NOTES)
     if system == "numbas":
-        made = module.exam(heading(key.problem), [module.question([(key, course)])])
+        made = module.exam(title_of(key.problem), [module.question([(key, course)])])
     else:
         made = import_module("attncalc.exporting.moodle").quiz([module.question(key, course)])
     return output(target, made, module.NOTE)

@@ -42,6 +42,8 @@ class Loose:
     is_correction: bool = False
     kind: str = ""
     """The word directly above it: mu or var, without a layer."""
+    given: str = ""
+    """The given matrix whose name it has, with other numbers."""
 
 
 @dataclass
@@ -270,6 +272,7 @@ class Keeper(Labels):
             return
         if name.matrix in given and not name.row and self.copies.is_unlike(name.matrix, grid):
             self.keep_loose(block, grid, "")
+            self.found.loose[-1].given = name.matrix
             return
         if given and is_other and name.how != "words" and not self.copies.holds(grid):
             self.leave(block, f"{name.matrix} is not given", could_be=True)

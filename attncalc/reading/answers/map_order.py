@@ -455,7 +455,7 @@ def _by_head(mentions: Sequence[Mention], heads: Matrix) -> dict[int, Said]:
 
     If no text names the heads, their maps follow one another.
     """
-    for are_named in (True, False):
+    for are_named in (True, False) if len(heads) > 1 else (False,):
         found, after = dict[int, Said](), 0
         for k, weights in enumerate(heads, start=1):
             own = [m for m in mentions if m.head == k] if are_named else mentions[after:]
@@ -495,14 +495,17 @@ def _is_end(mentions: Sequence[Mention], stop: int) -> bool:
 def _in_orders(mentions: Sequence[Mention], weights: Matrix) -> Iterator[tuple[Order, int]]:
     """Yield the runs of names in an order in which outputs have the same number of inputs."""
     orders, every = [*_orders(weights)], (*range(len(weights)),)
+    ends = [_is_end(mentions, stop) for stop in range(len(mentions) + 1)]
+    far = [k for k, each in enumerate(mentions) if not each.is_near]
     for start in range(len(mentions)):
+        reach = next((k for k in far if k > start), len(mentions))
         for order in orders:
             stop = start + len(order)
+            if stop > reach or not ends[stop]:
+                continue
             outputs = _outputs(mentions[start:stop], order)
-            is_run = all(each.is_near for each in mentions[start + 1 : stop])
-            if not outputs:  # and nothing else is near that may name one
-                is_run = is_run and not any(each.is_near for each in mentions[stop : stop + 1])
-            if outputs is not None and is_run and _is_end(mentions, stop):
+            # without outputs, nothing else is near that may name one
+            if outputs or (outputs is not None and stop == reach):
                 places = [(role, (outputs.get(k, k),) if k >= 0 else every) for role, k in order]
                 yield places, start
 
@@ -510,11 +513,10 @@ def _in_orders(mentions: Sequence[Mention], weights: Matrix) -> Iterator[tuple[O
 def _outputs(run: Sequence[Mention], order: Sequence[tuple[str, int]]) -> dict[int, int] | None:
     """Return the outputs that names in an order are about; None if they do not have that order."""
     found: dict[int, int] = {}
-    for mention, (role, k) in zip(run, order, strict=False):
+    for mention, (role, k) in zip(run, order, strict=True):
         if role == "o" and found.setdefault(k, mention.output) != mention.output:
             return None
-    is_full = len(run) == len(order) and sorted(found.values()) == sorted(found)
-    return found if is_full else None
+    return found if sorted(found.values()) == sorted(found) else None
 
 
 def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
@@ -794,12 +796,6 @@ def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Token
             is_tied = len(each.most) > 1 and _are_largest(own, weights[row])
             count += is_tied or (is_full and is_ranked(own, weights[row]))
     return count
-
-
-def is_right(line: WrittenConnection, weights: Matrix, labels: Tokens) -> bool:
-    """Return whether a line names only inputs with the largest weight of its output."""
-    (row,), most = _places([line.output], labels.queries), _places(line.most, labels.keys)
-    return bool(most) and 0 <= row < len(weights) and _are_largest(most, weights[row])
 
 
 def written(said: Said, weights: Matrix, head: int, labels: Tokens) -> list[WrittenConnection]:

@@ -198,7 +198,9 @@ def _note(found: Collected, loose: Loose, what: str, how: str) -> None:
 def _leave(loose: Loose, found: Collected, fits: list[_Fit], like: str) -> None:
     own = loose.own_name.strip()
     why = f'unknown name "{own[:40]}": it is not a step' if own else "it has no name"
-    if like:
+    if loose.given:
+        own = why = f"{loose.given} has other numbers in this problem"
+    elif like:
         why += f"; it looks like {like}, with other numbers"
     elif len(fits) == 1:
         why += f"; it could be {fits[0].name}, but few of its numbers are those of {fits[0].name}"

@@ -192,8 +192,10 @@ def _take_map(
         for line, each in texts.items()
     ]
     for heads in weights.values() if len(weights) == 1 and matrices else ():
-        stated = stated_map(lines, heads, labels, text)
-        _take_stated(stated, outside, texts, found, heads, labels, of_map)
+        is_right = count_exact(outside, heads, labels) == len(outside)
+        if not (is_right and of_map.is_complete(outside)):
+            stated = stated_map(lines, heads, labels, text)
+            _take_stated(stated, outside, texts, found, heads, labels, of_map)
     has_map = bool(found.connections)
     said = {} if of_map.is_complete(found.connections) else statements(lines, weights, labels)
     new = of_map.new(said, found.connections)

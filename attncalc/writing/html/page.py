@@ -432,7 +432,7 @@ def matrix_table(
         data_head=grid.head or None,
     )
     cut = [element("p", say(CUT), class_="on-paper")] if fit == TOO_WIDE else []
-    return _scrolling(joined([table, *cut]), grid.called)
+    return _scrolling(joined([table, *cut]), grid.called if is_step else str(caption))
 
 
 def _fit(grid: Grid, entries: Sequence[Sequence[Cell | None]]) -> str | None:
