@@ -113,12 +113,9 @@ def _classes(at: str, reads: str = "last") -> Head:
 
 
 _OF_TOKENS = {"ForTokenClassification": _classes("classifier", "all")}
-_POOLER_ACT = one_of({"tanh": "tanh", **ACTIVATIONS}, "pooler_act", default="tanh")
 
 
-def _pooled(
-    end: str, reads: str = "first", activation: Any = _POOLER_ACT, *, bias: bool = True
-) -> Head:
+def _pooled(end: str, reads: str = "first", activation: Any = "tanh", *, bias: bool = True) -> Head:
     """Return a head of one projection, which gives a vector."""
     tensors = _at(pre=end) if bias else {"W_pre": f"{end}.weight"}
     return Head(tensors, POOLED, reads, {"activation_pre": activation})
@@ -310,7 +307,7 @@ def _t5(side: str, title: str, types: str, **own: Any) -> Family:
         title,
         types,
         eps=a_number("layer_norm_epsilon"),
-        activation=_t5_activation,
+        activation=if_given("dense_act_fn", an_activation("dense_act_fn"), _t5_activation),
         normalization="rms",
         scale="none",
         layers=(f"{side}.block.{{}}.",),
@@ -318,9 +315,13 @@ def _t5(side: str, title: str, types: str, **own: Any) -> Family:
         rel_max_distance=a_count("relative_attention_max_distance", default=128),
         tokens=f"shared.weight {side}.embed_tokens.weight",  # always tied
         ends={"gamma_out": f"{side}.final_layer_norm.weight"},
-        is_gated=lambda config, layer: "gated" in str(config.get("feed_forward_proj", "relu")),
+        is_gated=if_given("is_gated_act", if_so("is_gated_act", True, False), _is_t5_gated),
         **{"shared": {"rel_bias" if side == "encoder" else "self.rel_bias": shared}, **own},
     )
+
+
+def _is_t5_gated(config: Config, layer: int) -> bool:
+    return str(config.get("feed_forward_proj", "relu")).startswith("gated")
 
 
 def _t5_activation(config: Config, layer: int) -> str:
@@ -612,6 +613,10 @@ _DINO = _like(
     usual={"use_mask_token": True},
 )
 _OF_ONE_IMAGE = {"ForImageClassification": _classes("classifier", "first")}
+_OF_IMAGE_POOLER = _pooled(
+    "{}pooler.dense",
+    activation=one_of({"tanh": "tanh", **ACTIVATIONS}, "pooler_act", default="tanh"),
+)
 _VIT = _like(
     _PRE,
     "ViT",
@@ -620,7 +625,7 @@ _VIT = _like(
     layers=("layers.{}.", "encoder.layer.{}."),
     begins=_OF_PATCHES,
     ends=_at(_NORM, out="layernorm"),
-    outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_POOLER},
+    outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_IMAGE_POOLER},
 )
 _DINO_V3 = _like(
     _DINO,
@@ -1875,10 +1880,11 @@ FAMILIES = (
         "big_bird",
         biases=if_so("use_bias", "QKVO12", "O12", default=True),
         longest=_most_of_bigbird,
+        factor=if_so("rescale_embeddings", root_of_width("hidden_size")),
         outputs={
             **_BERT.outputs,
             "ForSequenceClassification": _of_first_dense(_HIDDEN_ACT),
-            "Model": _pooled("{}pooler", activation="tanh"),
+            "Model": _pooled("{}pooler"),
         },
         remarks=("attention is not sparse, as for few tokens",),
     ),
@@ -2051,7 +2057,7 @@ FAMILIES = (
         "DeiT",
         "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
-        outputs={**_OF_ONE_IMAGE, "Model": _OF_POOLER},
+        outputs={**_OF_ONE_IMAGE, "Model": _OF_IMAGE_POOLER},
     ),
     _like(
         _VIT,
@@ -2092,7 +2098,7 @@ FAMILIES = (
         "rembert",
         widens="encoder.embedding_hidden_mapping_in",
         outputs=_of_encoder(
-            _masked("cls.predictions.", "dense", "LayerNorm", "decoder"),
+            replace(_masked("cls.predictions.", "dense", "LayerNorm", "decoder"), is_tied=False),
             _BERT.outputs["ForSequenceClassification"],
             Model=_OF_POOLER,
         ),
@@ -2128,7 +2134,7 @@ FAMILIES = (
         "Jina v3",
         "jina_embeddings_v3",
         begins=_TYPES | _at(_NORM, E="emb_ln"),
-        outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS},
+        outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
     ),
     _like(
         _ROTARY_BERT,
