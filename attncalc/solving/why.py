@@ -481,6 +481,12 @@ class _Backward:
         whole = made.sum()
         if not pairs or abs(sum(each.sum() for each in terms) - whole) <= self.near * size:
             return pairs
+        # of a product with a gain of an equation's own, the other factor alone
+        rest = [pair for pair in pairs if pair[0] not in self.solution.problem.more]
+        if 0 < len(rest) < len(pairs):
+            sums = (float((back * self.held[name]).sum()) for name, back in rest)
+            if abs(sum(sums) - whole) <= self.near * size:
+                return rest
         self.fixed[step.name] = None
         for pair, each in zip(pairs, terms, strict=True):
             if abs(each.sum() - whole) <= self.near * size:  # linear in this input alone
