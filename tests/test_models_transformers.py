@@ -970,7 +970,7 @@ def seen_at(seen: dict[str, Any], step: str, layer: int) -> Any:
 def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path: Path) -> None:
     model = made(name, tmp_path)
     opened = Model(tmp_path)
-    if opened.takes == "image":
+    if opened.family.takes == "image":
         given = torch.randn(1, 3, 8, 8, generator=torch.manual_seed(2))
         tokens = opened.begin_image(given.numpy(), "x.npy")
     else:

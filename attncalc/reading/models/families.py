@@ -315,13 +315,11 @@ def _t5(side: str, title: str, types: str, **own: Any) -> Family:
         rel_max_distance=a_count("relative_attention_max_distance", default=128),
         tokens=f"shared.weight {side}.embed_tokens.weight",  # always tied
         ends={"gamma_out": f"{side}.final_layer_norm.weight"},
-        is_gated=if_given("is_gated_act", if_so("is_gated_act", True, False), _is_t5_gated),
+        is_gated=lambda config, layer: config.is_so(
+            "is_gated_act", "gated" in str(config.get("feed_forward_proj", "relu"))
+        ),
         **{"shared": {"rel_bias" if side == "encoder" else "self.rel_bias": shared}, **own},
     )
-
-
-def _is_t5_gated(config: Config, layer: int) -> bool:
-    return str(config.get("feed_forward_proj", "relu")).startswith("gated")
 
 
 def _t5_activation(config: Config, layer: int) -> str:
@@ -548,17 +546,15 @@ _OF_PATCHES = {
 }
 _USUAL_OF_CLIP = {
     "hidden_size": 768,
-    "intermediate_size": 3072,
     "num_hidden_layers": 12,
     "num_attention_heads": 12,
     "num_channels": 3,
     "image_size": 224,
-    "projection_dim": 512,
     "layer_norm_eps": 1e-5,
     "hidden_act": "quick_gelu",
 }
 _USUAL_OF_SIGLIP = {
-    **{key: value for key, value in _USUAL_OF_CLIP.items() if key != "projection_dim"},
+    **_USUAL_OF_CLIP,
     "layer_norm_eps": 1e-6,
     "hidden_act": "gelu_pytorch_tanh",
 }
@@ -689,14 +685,7 @@ _CLIP_TEXT = _like(
     outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_TEXT),
     inside="text_config",
     tower="text_model.",
-    usual={
-        **_USUAL_OF_CLIP,
-        "vocab_size": 49408,
-        "hidden_size": 512,
-        "intermediate_size": 2048,
-        "num_attention_heads": 8,
-        "max_position_embeddings": 77,
-    },
+    usual={**_USUAL_OF_CLIP, "num_attention_heads": 8},
 )
 _CLIP_VISION = _like(
     _CLIP_TEXT,
@@ -919,11 +908,6 @@ def _word(config: Config, layer: int) -> str:
 def _kind(config: Config, layer: int) -> str:
     """Return the kind of a layer of a hybrid; "" if its config says none."""
     return _KINDS.get(_word(config, layer), "")
-
-
-def _is_mixing(config: Config, layer: int) -> bool:
-    """Return whether a layer mixes tokens without an attention; all do that are of no kind."""
-    return _kind(config, layer) in ("mixing", "")
 
 
 def _never(config: Config, layer: int) -> bool:
@@ -1151,7 +1135,8 @@ def _of_spaces(attends: Said, biases: Any, others: Said, **asks: tuple[Any, ...]
     biases, others: the projections with a bias of layers with an attention, and of the others.
     """
     mixed = _mixed(attends, mixers.SPACE, None, **asks)
-    own = {name: where(_is_mixing, mixed[name]) for name in ("equations", "mixing")}
+    is_mixing = lambda config, layer: _kind(config, layer) in ("mixing", "")  # noqa: E731
+    own = {name: where(is_mixing, mixed[name]) for name in ("equations", "mixing")}
     return {**mixed, **own, "biases": where(attends, biases, others)}
 
 
@@ -1170,13 +1155,6 @@ _OF_SELECTIVE = {
     **{f"{own}_layernorm.weight": f"gain_x_{own}" for own in ("dt", "b", "c")},
 }
 """The names of a state space of the first Mamba."""
-_in_turn = _is_nth("expert_layer_period", 2, "expert_layer_offset", 1)
-
-
-def _is_routed_in_jamba(config: Config, layer: int) -> bool:
-    return bool(_in_turn(config, layer)) and config.count("num_experts", 16) > 1
-
-
 _JAMBA_ATTENDS = _attends(_is_nth("attn_layer_period", 8, "attn_layer_offset", 4))
 _JAMBA = _like_llama(
     "Jamba",
@@ -1186,7 +1164,11 @@ _JAMBA = _like_llama(
     **_mixed(_JAMBA_ATTENDS, mixers.selective("rms_norm_eps", has_gains=True)),
     biases=where(_JAMBA_ATTENDS, "", _biased("", mamba_proj_bias="O")),
     positions=None,
-    routes=_is_routed_in_jamba,
+    routes=where(
+        _is_nth("expert_layer_period", 2, "expert_layer_offset", 1),
+        lambda config, layer: config.count("num_experts", 16) > 1,
+        False,
+    ),
     own=_OF_SELECTIVE,
 )
 
@@ -1482,7 +1464,6 @@ _GEMMA_4 = _like(
         "global_head_dim": 512,
         "sliding_window": 512,
         "hidden_size_per_layer_input": 256,
-        "vocab_size_per_layer_input": 262_144,
         "max_position_embeddings": 131_072,
         "rope_parameters": {
             "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
@@ -1647,12 +1628,7 @@ FAMILIES = (
         window=where(_is_both_ways, None, _WINDOW_BUT_IN_EVERY_6),
         reach=where(_is_both_ways, where(_WINDOW_BUT_IN_EVERY_6, _half_of("sliding_window"))),
         **_of_kinds(_WINDOW_BUT_IN_EVERY_6, "rope_local_base_freq", "rope_theta"),
-        usual={
-            **_USUAL_OF_GEMMA,
-            "query_pre_attn_scalar": 256,
-            "rope_theta": 1e6,
-            "vocab_size": 262_208,
-        },
+        usual={**_USUAL_OF_GEMMA, "query_pre_attn_scalar": 256, "rope_theta": 1e6},
         outputs=_CAPPED_HEADS,
         asks={"attn_logit_softcapping": (None,)},
     ),
@@ -2010,7 +1986,7 @@ FAMILIES = (
         "siglip siglip_text_model siglip2 siglip2_text_model",
         causal=None,
         outputs={"Model": _OF_LAST_TOKEN},
-        usual={**_USUAL_OF_SIGLIP, "vocab_size": 32000, "max_position_embeddings": 64},
+        usual=_USUAL_OF_SIGLIP,
     ),
     _like(
         _CLIP_VISION,

@@ -129,11 +129,6 @@ class Model:
         return int(found)
 
     @property
-    def takes(self) -> str:
-        """Its input: tokens, an image, or a spectrogram."""
-        return self.family.takes
-
-    @property
     def is_of_whole_sequence(self) -> bool:
         """Whether layers read token ids, or keys of earlier layers."""
         of_layers = self.family.of_layers.values()
