@@ -117,6 +117,12 @@ CASES = [
     ("WhisperModel", _WHISPER), ("WhisperForConditionalGeneration", _WHISPER),
     ("T5Model", _T5), ("T5ForConditionalGeneration", _T5),
     ("T5ForConditionalGeneration", {**_T5, "feed_forward_proj": "gated-gelu"}),
+    ("T5EncoderModel", {**_T5, "is_gated_act": True}), ("ElectraForPreTraining", _ALBERT),
+    ("DebertaV2Model", {**_BERT, **_DEBERTA, "embedding_size": 12}),
+    ("JinaEmbeddingsV3Model", _BERT), ("RemBertForMaskedLM", {
+        **_BERT, "input_embedding_size": 12, "output_embedding_size": 10,
+        "tie_word_embeddings": True,
+    }),
     ("MT5ForConditionalGeneration", _T5),
     ("GPT2ForSequenceClassification", _GPT2), ("GPT2ForTokenClassification", _GPT2),
     ("BartForSequenceClassification", _SIDES), ("T5ForSequenceClassification", _T5),
@@ -346,7 +352,7 @@ def inputs_of(name, config):
     if "Sequence" in name:
         ids[0, -1] = min(config.eos_token_id or 0, config.vocab_size - 1)
         return {"input_ids": ids}
-    has_decoder = config.is_encoder_decoder and "Token" not in name
+    has_decoder = config.is_encoder_decoder and "Token" not in name and "Encoder" not in name
     return {"input_ids": ids, **({"decoder_input_ids": ids} if has_decoder else {})}
 
 

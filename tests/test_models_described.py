@@ -499,6 +499,43 @@ def test_a_new_architecture_by_equations_has_the_numbers_of_numpy(tmp_path: Path
         assert step.candidates[0].logit == pytest.approx(logits[-1].max(), abs=1e-12)
 
 
+def test_equations_read_tokens_with_their_positions(tmp_path: Path) -> None:
+    """X is what the first layer reads; a gain of an equation is no part of a logit."""
+    ids = [3, 1, 4, 5]
+    arrays = novel(tmp_path)
+    places = np.random.default_rng(2).normal(size=(6, 8))
+    alpha = {f"blocks.{layer}.alpha": np.linspace(-1, 2, 8) for layer in range(2)}
+    save_tensors(tmp_path / "model.safetensors", **arrays, places=places, **alpha)
+    moved = arrays["embed"].copy()
+    moved[ids] += places[:4]
+    weights, outputs, _ = run_novel({**arrays, "embed": moved}, ids)
+    family = {**NOVEL, "begins": {"P": "places"}, "positions": "P", "ignored": ["alpha"]}
+    for number, solution in enumerate(layers(tmp_path, tokens=ids, family=family)):
+        assert np.abs(solution["A"] - weights[number]).max() < 1e-12
+        assert np.abs(solution["Y"] - outputs[number]).max() < 1e-12
+    equations = [NOVEL["settings"]["equations"][0], "R_1[i,c] = X[i,c] + alpha[c] * O[i,c]"]
+    family |= {"settings": {**NOVEL["settings"], "equations": equations}, "ignored": ["gate"]}
+    family["tensors"] = {**NOVEL["tensors"], "alpha": "alpha", "gate": None}
+    found = layers(tmp_path, tokens=ids, family=family).why("logits[4,2]").found[0]
+    assert "R_1" not in found.how
+    assert len(found.parts) == 1 + 2 * 3
+
+
+def test_a_draft_for_unknown_names_has_the_start_of_the_layers(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    novel(tmp_path)
+    run = attncalc("open", str(tmp_path), "--draft")
+    assert json.loads(run.out)["layers"] == "blocks.{}."
+
+
+def test_an_equation_of_scores_that_nothing_reads_is_refused(tmp_path: Path) -> None:
+    novel(tmp_path)
+    settings = {**NOVEL["settings"], "scale": "none"}
+    with pytest.raises(InputError, match="S_scaled: nothing reads this equation"):
+        open_model(tmp_path, tokens=[1, 2], family={**NOVEL, "settings": settings})
+
+
 @pytest.mark.campaign(6)
 @pytest.mark.parametrize(
     ("command", "shows"),

@@ -126,6 +126,10 @@ def test_layers_of_torch_are_problems(norm_first: bool, activation: str) -> None
         (lambda: _layer_with_learned_key(), "add_bias_kv is supported for a MultiheadAttention"),
         (lambda: torch.nn.TransformerDecoderLayer(8, 2), "also reads X2"),
         (
+            lambda: torch.nn.MultiheadAttention(8, 2, kdim=6, vdim=4),
+            r"keys have 6 features, and values 4 \(kdim, vdim\): pass X2, \(m, 6\)",
+        ),
+        (
             lambda: torch.nn.TransformerEncoderLayer(8, 2, activation=torch.tanh),
             "the activation tanh is not one of those read",
         ),

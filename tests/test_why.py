@@ -64,6 +64,45 @@ def test_scores_are_split_over_features_and_outputs_over_tokens() -> None:
     assert float(found.value) == pytest.approx(np.log(weights[2]), abs=1e-12)
 
 
+@pytest.mark.parametrize("joined", ["W_O", "concat", "mean", "one head", "rounded"])
+def test_an_output_of_heads_is_split_over_tokens(joined: str) -> None:
+    """Against plain numpy: what each token adds by all heads, to an entry and along a row."""
+    rng = np.random.default_rng(4)
+    r = lambda *shape: np.round(rng.normal(size=shape), 2)  # noqa: E731 - short matrices
+    given = {"X": r(3, 4), "W_Q": r(4, 4), "W_K": r(4, 4), "W_V": r(4, 4)}
+    more = {"heads": 1 if joined == "one head" else 2, "labels": ["a", "b", "a"], "decimals": 3}
+    more |= {"combine": "mean"} if joined == "mean" else {}
+    more |= {"rounding": "each step"} if joined == "rounded" else {}
+    if joined not in ("concat", "mean"):
+        more |= {"W_O": r(4, 4), "b_O": r(1, 4)}
+    solution = solve(Problem(**given, **more))
+    A, V = (np.atleast_3d(solution.carried[n].astype(float).T).T for n in "AV")
+    each = [a[1][:, None] * v for a, v in zip(A, V, strict=True)]  # of tokens, by head
+    added = np.mean(each, axis=0) if joined == "mean" else np.hstack(each)
+    added = added @ more["W_O"] if "W_O" in more else added
+    row = solution.exact["O"][1].astype(float)
+    found = why_of_problem(solution, "O[2,:]").found
+    along = {part.text: float(part.value) for part in found[0].parts}
+    names = ["token a (1)", "token b", "token a (3)"]
+    assert found[0].entry == "|O[2,:]|"
+    assert found[0].value == pytest.approx(np.linalg.norm(row))
+    assert [along[n] for n in names] == pytest.approx(added @ row / np.linalg.norm(row))
+    for c, one in enumerate(found[1:]):
+        assert float(one.value) == row[c]
+        assert [float(part.value) for part in one.parts[:3]] == pytest.approx(added[:, c])
+    assert found[1].parts[0].asks == (("A[1,2,1]", "A[2,2,1]") if len(A) > 1 else ("A[2,1]",))
+    assert [part.text for part in found[1].parts[3:]] == (
+        (["b_O"] if "W_O" in more else []) + (["rounding of earlier steps"] * ("rounding" in more))
+    )
+
+
+def test_a_row_of_many_features_is_its_length_alone() -> None:
+    given = {n: np.eye(32) for n in ("W_Q", "W_K", "W_V", "W_O")}
+    problem = Problem(X=np.random.default_rng(1).normal(size=(2, 32)), heads=4, **given)
+    (found,) = why_of_problem(solve(problem), "O[2,:]").found
+    assert "for one feature, ask O[2,1]" in found.how
+
+
 def test_a_score_is_one_table_of_features_biases_positions_and_mask() -> None:
     """Against plain numpy: biases, rope, ALiBi, a mask with values, and two heads."""
     rng = np.random.default_rng(3)
@@ -328,6 +367,16 @@ def test_what_cannot_be_asked_is_refused(
     run = attncalc("why", str(BUNDLED / "self.json"), entry, *flags)
     assert run.code == 2
     assert problem in run.err
+
+
+def test_exchanged_arguments_are_named(
+    attncalc: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.json").write_text((BUNDLED / "self.json").read_text())
+    run = attncalc("why", "A[2,3]", "in.json")
+    assert run.code == 2
+    assert 'the problem comes first: attncalc why in.json "A[2,3]"' in run.err
 
 
 @pytest.mark.slow

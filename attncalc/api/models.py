@@ -231,7 +231,7 @@ class Opened:
         return text_of(self._first.folder, ids)
 
     def _check_reads(self, folder: Path) -> None:
-        takes = self._first.takes
+        takes = self._first.family.takes
         needs_one = " or ".join(self._needed[each.takes] for each in self._first.towers)
         if (self._what if self._what != "text" else "tokens") == takes:
             return

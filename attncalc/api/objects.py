@@ -68,6 +68,7 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
     arrays = {name: as_array(each) for name, each in module.state_dict().items()}
     if kind == MODULES[2] and X2 is None:
         raise InputError("a decoder layer also reads X2, the outputs of its encoder")
+    _check_widths(attention, X2, X3)
     arrays |= _tokens(X, X2, X3, batch_first=attention.batch_first)
     if attention.add_zero_attn:  # a key and a value of zeros: only e⁰ in each sum
         arrays[f"{'self.' if kind == MODULES[2] else ''}sinks"] = np.zeros(attention.num_heads)
@@ -80,6 +81,18 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
             return read_problem(place, **{**said, **conventions})
         except InputError as error:
             raise type(error)(str(error).replace(f"{place}: ", f"{kind}: ")) from None
+
+
+def _check_widths(attention: Any, X2: Any, X3: Any) -> None:
+    """Refuse keys or values that other tokens would have (kdim, vdim)."""
+    keys, values = attention.kdim, attention.vdim
+    for name, given, width, usual in (("X2", X2, keys, attention.embed_dim),
+                                      ("X3", X3, values, keys)):  # fmt: skip
+        if given is None and width != usual:
+            raise InputError(
+                f"keys have {keys} features, and values {values} (kdim, vdim): pass {name}, "
+                f"(m, {width})"
+            )
 
 
 def _with_learned_key(arrays: dict[str, Any]) -> dict[str, Any]:

@@ -219,7 +219,7 @@ def _of_a_family(
                 f"{len(opened.asks)}: a model that pads tokens, or keeps them before the batch, is "
                 "not traced"
             )
-        is_named = opened.model.takes == "tokens" and embedded is None
+        is_named = opened.model.family.takes == "tokens" and embedded is None
         words = opened.named(opened.asks) if is_named else []
         labels: Any = words if len(words) == len(tokens.get("X", ())) else None
         title = f"{opened.model.family.title}, layer {number}"

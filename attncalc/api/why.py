@@ -13,11 +13,21 @@ from attncalc.api.models import Fields, Opened
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
-from attncalc.problem.fields import LAST
+from attncalc.problem.fields import LAST, own_name
 from attncalc.reading.models.tokens import ids_of
 from attncalc.solving.choosing import by_name, chosen_entries
 from attncalc.solving.solution import Solution, solve
-from attncalc.solving.why import TOKENS, Part, Why, attributed, checked, ends_of, inside, rows_of
+from attncalc.solving.why import (
+    TOKENS,
+    Part,
+    Why,
+    attributed,
+    checked,
+    ends_of,
+    inside,
+    over_tokens,
+    rows_of,
+)
 from attncalc.solving.why import why as parts_of_entry
 from attncalc.solving.why_score import why_score
 
@@ -122,11 +132,15 @@ def why_of_problem(solution: Solution, entry: str, of: str | None = None) -> Why
         raise InputError("the parts of a component are those of a logit: name one, as logits[1,2]")
     known = {step.name: step for step in solution.plan}
     entries = chosen_entries(solution, [entry], by_name(solution.plan))
-    pairs = [(name, place) for name, places in entries.items() for place in places]
-    found = (
-        why_score(solution, known[n], at) or parts_of_entry(solution, known[n], at)
-        for n, at in pairs
-    )
+    found: list[Why] = []
+    for name, places in entries.items():
+        if own_name(name) == "O":
+            found += over_tokens(solution, known[name], places)
+            continue
+        found += (
+            why_score(solution, known[name], at) or parts_of_entry(solution, known[name], at)
+            for at in places
+        )
     return Whys(tuple(found), title, decimals)
 
 
@@ -155,7 +169,7 @@ def why_of_model(opened: Opened, said: Fields, entry: str, of: str | None = None
     parts: list[Part] = []
     start: dict[str, Matrix] = {}
     fixed: list[str] = []
-    for number, solution in _backwards(opened, said):
+    for number, solution in _backwards(opened, said, {row for row, *_ in logits}):
         if not start:
             start, value = _weighed(solution, name, logits, 0 if name.startswith("logits") else 1)
         where = f"layer {number}, "
@@ -221,10 +235,10 @@ def _check_head(opened: Opened) -> None:
         )
 
 
-def _backwards(opened: Opened, said: Fields) -> Iterator[tuple[int, Solution]]:
+def _backwards(opened: Opened, said: Fields, rows: set[int]) -> Iterator[tuple[int, Solution]]:
     """Run all layers, and yield the solution of each, the last first: one is in memory at a time.
 
-    The last has the head, of words at every token.
+    The last has the head, of words at every token if other rows than the last are asked for.
     """
     last = opened.model.count - 1
     read = [opened.start(said)]
@@ -233,7 +247,8 @@ def _backwards(opened: Opened, said: Fields) -> Iterator[tuple[int, Solution]]:
         read.append(opened.after(made.floats[LAST]))
     for number in range(last, opened.first - 1, -1):
         problem = opened.at(number, read.pop(), ends=number == last)
-        if number == last and problem.read == "last" and not opened.model.has_classes:
+        is_of_words = problem.read == "last" and not opened.model.has_classes
+        if number == last and is_of_words and rows != {len(opened.asks)}:
             problem = problem.with_field("read", "all")
         yield number, solve(problem, proves=False)
 
@@ -296,7 +311,9 @@ def _weighed(
     made = np.asarray(solution.carried[name], dtype=float)
     weight = np.zeros(made.shape)
     rows, columns = map(int, solution.shape_of(name))
+    count = len(solution.problem.queries)
     for row, column, sign in logits:
+        row = 1 if rows == 1 and row == count else row  # the only one that the head reads
         if not (1 <= row <= rows and first <= column < columns + first):
             raise InputError(
                 f"{name}[{row},{column}]: it has rows 1 to {rows}, and columns {first} to "

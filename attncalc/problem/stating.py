@@ -120,10 +120,25 @@ def with_equations(problem: Outer, calculation: Calculation) -> Calculation:
     stated = [line.name for line in lines]
     for name in stated if set(replaced) <= set(stated) else (*replaced, *stated):
         resolution.put(name)
+    _check_reached(resolution.made.values(), replaced, lines)
     steps = _without_those_replaced(resolution.made.values(), steps, lines)
     added = tuple(step for step in steps if step.name not in replaced)
     own = Built(added, names={step.name: step.name for step in added}, says=(_said(lines),))
     return calculation.restated(own, steps)
+
+
+def _check_reached(made: Iterable[Step], replaced: Sequence[str], lines: Sequence[Line]) -> None:
+    """Refuse an equation of scores, such as S_scaled, that this attention does not have."""
+    read = {name for step in made for name in step.inputs}
+    of_scores = [name for name in replaced if own_name(name) == "S"]
+    for name in (line.name for line in lines if of_scores):
+        own = own_name(name)
+        if own[:2] == "S_" and own in STEP_TITLES and name not in {*replaced, *read}:
+            raise InputError(
+                f"{name}: nothing reads this equation: by its settings, this attention has "
+                f"{', '.join(each for each in replaced if own_name(each)[:1] == 'S')}: state one "
+                "of them"
+            )
 
 
 def _said(lines: Sequence[Line]) -> str:

@@ -7,7 +7,7 @@ attentions and feed-forward parts; the scale of each normalization is fixed (Elh
 *A Mathematical Framework for Transformer Circuits*, 2021).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
@@ -49,6 +49,8 @@ from attncalc.solving.solution import Solution
 from attncalc.solving.work import Work
 
 MOST_PARTS = 2_000
+MOST_FEATURES = 20
+"""The largest number of features of a row of outputs, each with its own parts."""
 STOPS = ("O", "F_2")
 """Outputs of attentions and of feed-forward parts, whose contributions are parts."""
 TOKENS = ("X", "X1")
@@ -383,9 +385,56 @@ def inside(
     return 0.0, ()
 
 
-def _held(solution: Solution) -> dict[str, Matrix]:
-    held = {**solution.problem.given, **solution.carried}
-    return {name: np.asarray(each, dtype=float) for name, each in held.items()}
+def over_tokens(solution: Solution, step: Step, shown: Sequence[Place]) -> Iterator[Why]:
+    """Yield what each token adds to outputs of an attention, by all its heads, and what biases add.
+
+    Of features of heads, the length of the row is the first; of many features, it is alone.
+
+    shown: the places of the outputs, as shown.
+    """
+    way, work, made = _Backward(solution), Work(solution), np.asarray(solution.exact[step.name])
+    weights = f"{step.name.removesuffix('O')}A"
+    is_weighed = step.inputs[0] == weights  # then its equation is a sum over tokens
+    rows: dict[int, list[Place]] = {}
+    for place in map(work.turned, shown):
+        rows.setdefault(place[0], []).append(place)
+    for i, places in rows.items():
+        slopes = np.eye(made.shape[1])
+        if len(places) > (MOST_FEATURES if is_weighed else 1):
+            row = made[i].astype(float)
+            length = np.linalg.norm(row)
+            at = ",".join(map(str, solution.problem.standing.pair(i + 1, ":")))
+            name = f"|{step.name}[{at}]|"
+            how = f"the length {name} is the sum of these parts, along the row"
+            if len(places) > MOST_FEATURES:
+                how, places = f"{how}; for one feature, ask {work.called(step.name, (i, 0))}", []
+            parts = way.of_tokens(step, i, row / (length or 1.0), weights)
+            if parts:
+                yield checked(name, how, length, parts, solution.problem.dtype)
+        for place in places:
+            name = work.called(step.name, place)
+            slope, how = slopes[place[1]], f"{name} is the sum of these parts"
+            own = () if is_weighed else way.of_tokens(step, i, slope, weights)
+            if own:
+                found = checked(name, how, made[place], own, solution.problem.dtype)
+                yield found._replace(value=made[place])
+            else:
+                yield why(solution, step, work.turned(place))
+
+
+class _Floats(dict[str, Matrix]):
+    """Matrices in float64, each converted when it is read: most weights of a model are not."""
+
+    def __init__(self, given: Mapping[str, Matrix]) -> None:
+        super().__init__()
+        self._given = given
+
+    def __missing__(self, name: str) -> Matrix:
+        return self.setdefault(name, np.asarray(self._given[name], dtype=float))
+
+
+def _held(solution: Solution) -> _Floats:
+    return _Floats({**solution.problem.given, **solution.carried})
 
 
 class _Backward:
@@ -394,8 +443,7 @@ class _Backward:
     def __init__(self, solution: Solution) -> None:
         self.solution, self.held = solution, _held(solution)
         is_rounded = solution.problem.rounding == EACH_STEP
-        exact = solution.exact if is_rounded else {}
-        self.made = {**self.held, **{n: np.asarray(x, dtype=float) for n, x in exact.items()}}
+        self.made = _Floats(solution.exact) if is_rounded else self.held
         self.rounding = 0.0
         self.steps = {step.name: step for step in solution.plan}
         self.near = NEAR.get(solution.problem.dtype, 1e-9)
@@ -433,6 +481,12 @@ class _Backward:
         whole = made.sum()
         if not pairs or abs(sum(each.sum() for each in terms) - whole) <= self.near * size:
             return pairs
+        # of a product with a gain of an equation's own, the other factor alone
+        rest = [pair for pair in pairs if pair[0] not in self.solution.problem.more]
+        if 0 < len(rest) < len(pairs):
+            sums = (float((back * self.held[name]).sum()) for name, back in rest)
+            if abs(sum(sums) - whole) <= self.near * size:
+                return rest
         self.fixed[step.name] = None
         for pair, each in zip(pairs, terms, strict=True):
             if abs(each.sum() - whole) <= self.near * size:  # linear in this input alone
@@ -449,20 +503,25 @@ class _Backward:
         name = f"{where}{step.name}"
         whole = float((slope * self.made[step.name]).sum())
         is_projected = step.inputs[0] != f"{step.name[:-1]}A"
-        if own_name(step.name) != "O" or not is_projected or len(step.inputs) < 2:
+        if own_name(step.name) != "O" or not is_projected:
             yield Part(name, whole, (name,))
             return
         concat = step.inputs[0]
-        heads = self.held.get(f"{step.name.removesuffix('O')}H")
+        heads = self.solution.carried.get(f"{step.name.removesuffix('O')}H")
         count = 1 if heads is None or heads.ndim < 3 else len(heads)
         found = dict(_backward(step, self.held, slope))
         sums = [float((back * self.held[each]).sum()) for each, back in found.items()]
         if concat not in found or abs(sum(sums) - whole) > self.near * sum(map(abs, sums)):
             yield Part(name, whole)  # an equation that is not linear in its inputs
             return
-        values = (found[concat] * self.held[concat]).sum(axis=0).reshape(count, -1).sum(axis=1)
         joined, of_heads = self.steps.get(concat), f"{step.name.removesuffix('O')}H"
         is_plain = concat == of_heads or (joined is not None and joined.inputs == (of_heads,))
+        if is_plain:
+            terms = self.of_heads(step, slope) * self.held[of_heads]
+            values = terms.reshape(count, -1).sum(axis=1)
+        else:
+            terms = found[concat] * self.held[concat]
+            values = terms.sum(axis=0).reshape(count, -1).sum(axis=1)
         for head, value in enumerate(values, start=1):
             text = f"{name}, head {head}" if count > 1 else name
             yield Part(text, float(value), (text,) if is_plain else ())
@@ -470,19 +529,54 @@ class _Backward:
             if bias != concat:
                 yield Part(f"{where}{bias}", float((each * self.held[bias]).sum()))
 
+    def of_heads(self, step: Step, slope: Matrix) -> Matrix:
+        """Return the gradient of the outputs of all heads, from that of an attention."""
+        of_heads = f"{step.name.removesuffix('O')}H"
+        while step.name != of_heads:
+            back = dict(_backward(step, self.held, slope))[step.inputs[0]]
+            slope = np.broadcast_to(back, self.held[step.inputs[0]].shape)
+            step = self.steps[step.inputs[0]]
+        return slope
+
     def of_head(self, step: Step, slope: Matrix, head: int) -> Iterator[Part]:
         """Yield the contributions of the tokens that a head attends to."""
         prefix = step.name.removesuffix("O")
         weights = self.steps[f"{prefix}A"]
         weighed = next(s for s in self.solution.plan if s.name in (f"{prefix}H", f"{prefix}O"))
         A, V = (self.held[each] for each in weighed.inputs[:2])
-        back = slope if weighed is step else dict(_backward(step, self.held, slope))[step.inputs[0]]
-        back = back.reshape(len(slope), -1, V.shape[-1])[:, head]
+        back = slope if weighed is step else self.of_heads(step, slope)
+        back = back[head] if back.ndim > 2 else back
         own = A[head] if A.ndim == 3 else A
         values = V[head * len(V) // len(A)] if V.ndim == 3 else V
         sums = np.einsum("ij,jc,ic->j", own, values, back)
         keys = self.solution.column_labels(weights)
         yield from (Part(f"token {key}", float(v)) for key, v in zip(keys, sums, strict=True))
+
+    def of_tokens(self, step: Step, row: int, slope: Matrix, weights: str) -> tuple[Part, ...]:
+        """Return what each token adds to a row of an attention, by all heads, and what biases add.
+
+        There are none if the equations of the attention are not linear in its values.
+
+        slope: the weight of each output of the row.
+        """
+        whole = np.zeros(self.held[step.name].shape)
+        whole[row] = slope
+        made = [*self.component(step, whole, "")]
+        heads = [k for k, _ in enumerate(each for each in made if each.asks)]
+        work = Work(self.solution)
+        places: list[Place] = [(k, row) for k in heads] if self.held[weights].ndim > 2 else [(row,)]
+        tokens = zip(*(self.of_head(step, whole, k) for k in heads), strict=True)
+        parts = [
+            Part(of[0].text, sum(each.value for each in of),
+                 tuple(work.called(weights, (*place, j)) for place in places))
+            for j, of in enumerate(tokens)
+        ]  # fmt: skip
+        if not parts:
+            return ()
+        parts += [each for each in made if not each.asks]
+        rest = float((whole * self.made[step.name]).sum()) - sum(each.value for each in parts)
+        is_rounded = self.solution.problem.rounding == EACH_STEP
+        return (*parts, Part("rounding of earlier steps", rest)) if is_rounded else (*parts,)
 
     def of_forward(self, step: Step, slope: Matrix) -> Iterator[Part]:
         """Yield the contributions of the hidden features of a feed-forward part, or of experts."""

@@ -154,7 +154,7 @@ def lens(
     for number, made in outputs:
         head = head or tail()
         logits, prob = head.apply(made)
-        best = np.argsort(-prob, axis=1, kind="stable")[:, :MOST_PROBABLE]
+        best = np.stack([*map(_best, prob)])
         row = min(at, len(logits) - 1)
         shares = np.take_along_axis(prob, best, 1)
         rows.append((number, best, shares, logits[row].copy(), prob[row].copy()))
@@ -163,6 +163,13 @@ def lens(
     ids = [int(each) for each in np.unique(best)]
     known = dict(zip(ids, names(ids), strict=True))
     return Lens(walk, at, numbers, best, shares, logits, prob, known)
+
+
+def _best(shares: Matrix) -> Matrix:
+    """Return the places of the largest shares; of equal ones, the first."""
+    most = min(MOST_PROBABLE, len(shares))
+    ids = np.flatnonzero(shares >= np.partition(shares, -most)[-most])  # few, to sort only these
+    return ids[np.argsort(-shares[ids], kind="stable")[:most]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from attncalc.api.generating import is_model
@@ -26,6 +27,9 @@ def why(flags: Mapping[str, Any]) -> None:
     wanted = wanted_from(flags)
     if wanted.form not in (*FORMS, "picture"):
         raise InputError(f"why is written as {', '.join(FORMS)}, or a picture: -o why.png")
+    problem, entry = flags["file"], flags["entry"]
+    if "[" in str(problem) and not Path(problem).exists() and Path(entry).exists():
+        raise InputError(f'the problem comes first: attncalc why {entry} "{problem}"')
     found = _of_model(flags) if is_model(flags["file"]) else _of_problem(flags)
     content = found.found, found.title, found.decimals
     forms = Forms(

@@ -116,7 +116,8 @@ class _Counting:
         self.part, self.layers = "head", 0
         if head is not None:
             self._outputs(head, bool(last.tokens))
-        is_of_both = self.architecture.endswith("ForPreTraining")
+        is_masked = head is not None and head.gives == MASKED  # not of ELECTRA
+        is_of_both = is_masked and self.architecture.endswith("ForPreTraining")
         is_bird = self.architecture.startswith("BigBirdFor")
         if is_of_both or (is_bird and self.architecture.endswith(("LM", "Classification"))):
             self._project("pool", self.d, self.d, 1, bias=True)
@@ -133,6 +134,8 @@ class _Counting:
             for end, head in side.all_heads.items():
                 if name.endswith(end) and "Double" not in name:
                     return side, head
+        if name.endswith("EncoderModel") and self.family.decoder:
+            return self.family, None
         others = "Head", "Encoder", "Decoder"
         if not name.endswith("Model") or any(each in name for each in others):
             raise self.config.wrong("architectures", name, "a model or known head")
@@ -197,7 +200,8 @@ class _Counting:
         if self.config.is_so("use_mask_token", False):
             self._vectors("mask_token")
         if self.e != self.d or "mapping" in family.widens:  # ALBERT always has it
-            self._project("in", self.e, self.d, bias=not self.is_narrow)
+            is_of_deberta = "embed_proj" in family.widens
+            self._project("in", self.e, self.d, bias=not (self.is_narrow or is_of_deberta))
         far = distances(self.config) if "E_rel" in family.shared else None
         self._of_all_layers(family, heads, far, dot)
         for kind, layers in self._kinds(family).items():
@@ -269,7 +273,7 @@ class _Counting:
         elif name == "more_tokens":
             self._add("parameters", name, self._more(family), self.d)
         elif name not in ("P", "b_E") and family.begins[name]:
-            self._vectors(name, width=self.e)
+            self._vectors(name, width=self.d if "embed_proj" in family.widens else self.e)
 
     def _more(self, family: Family) -> int:
         """Return the number of learned tokens after the class token."""

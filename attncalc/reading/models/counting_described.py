@@ -34,8 +34,8 @@ def count_described(folder: Path, family: Any, load: Load) -> Count:
     """
     load.check()
     model = Model(folder, family=family)
-    if model.takes != "tokens":
-        what = f"it reads an {model.takes}"
+    if model.family.takes != "tokens":
+        what = f"it reads an {model.family.takes}"
         raise InputError(f"{folder}: {what}: of families in files, those that read tokens count")
     model.weights = Shapes(model.weights)
     found = Count(load._replace(tokens=load.tokens or USUAL_TOKENS))

@@ -213,7 +213,8 @@ def draft(config: Config, weights: Weights, near: Family | None) -> dict[str, An
         made["like"] = near.types[0]
     stacks = [form.partition("#")[0] for form in alike(weights) if "#" in form]
     stack = max(dict.fromkeys(stacks), key=stacks.count, default=BLANK)
-    if not any(each.format(0, 0) in f".{name}" for each in base.layers for name in weights):
+    starts = [each.format(0, 0) for each in base.layers if each]
+    if not any(each in f".{name}" for each in starts for name in weights):
         made["layers"] = f"{stack}{{}}."
         base = replace(base, layers=(made["layers"],))
     if near is None:

@@ -113,12 +113,9 @@ def _classes(at: str, reads: str = "last") -> Head:
 
 
 _OF_TOKENS = {"ForTokenClassification": _classes("classifier", "all")}
-_POOLER_ACT = one_of({"tanh": "tanh", **ACTIVATIONS}, "pooler_act", default="tanh")
 
 
-def _pooled(
-    end: str, reads: str = "first", activation: Any = _POOLER_ACT, *, bias: bool = True
-) -> Head:
+def _pooled(end: str, reads: str = "first", activation: Any = "tanh", *, bias: bool = True) -> Head:
     """Return a head of one projection, which gives a vector."""
     tensors = _at(pre=end) if bias else {"W_pre": f"{end}.weight"}
     return Head(tensors, POOLED, reads, {"activation_pre": activation})
@@ -310,7 +307,7 @@ def _t5(side: str, title: str, types: str, **own: Any) -> Family:
         title,
         types,
         eps=a_number("layer_norm_epsilon"),
-        activation=_t5_activation,
+        activation=if_given("dense_act_fn", an_activation("dense_act_fn"), _t5_activation),
         normalization="rms",
         scale="none",
         layers=(f"{side}.block.{{}}.",),
@@ -318,7 +315,9 @@ def _t5(side: str, title: str, types: str, **own: Any) -> Family:
         rel_max_distance=a_count("relative_attention_max_distance", default=128),
         tokens=f"shared.weight {side}.embed_tokens.weight",  # always tied
         ends={"gamma_out": f"{side}.final_layer_norm.weight"},
-        is_gated=lambda config, layer: "gated" in str(config.get("feed_forward_proj", "relu")),
+        is_gated=lambda config, layer: config.is_so(
+            "is_gated_act", "gated" in str(config.get("feed_forward_proj", "relu"))
+        ),
         **{"shared": {"rel_bias" if side == "encoder" else "self.rel_bias": shared}, **own},
     )
 
@@ -547,17 +546,15 @@ _OF_PATCHES = {
 }
 _USUAL_OF_CLIP = {
     "hidden_size": 768,
-    "intermediate_size": 3072,
     "num_hidden_layers": 12,
     "num_attention_heads": 12,
     "num_channels": 3,
     "image_size": 224,
-    "projection_dim": 512,
     "layer_norm_eps": 1e-5,
     "hidden_act": "quick_gelu",
 }
 _USUAL_OF_SIGLIP = {
-    **{key: value for key, value in _USUAL_OF_CLIP.items() if key != "projection_dim"},
+    **_USUAL_OF_CLIP,
     "layer_norm_eps": 1e-6,
     "hidden_act": "gelu_pytorch_tanh",
 }
@@ -612,6 +609,10 @@ _DINO = _like(
     usual={"use_mask_token": True},
 )
 _OF_ONE_IMAGE = {"ForImageClassification": _classes("classifier", "first")}
+_OF_IMAGE_POOLER = _pooled(
+    "{}pooler.dense",
+    activation=one_of({"tanh": "tanh", **ACTIVATIONS}, "pooler_act", default="tanh"),
+)
 _VIT = _like(
     _PRE,
     "ViT",
@@ -620,7 +621,7 @@ _VIT = _like(
     layers=("layers.{}.", "encoder.layer.{}."),
     begins=_OF_PATCHES,
     ends=_at(_NORM, out="layernorm"),
-    outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_POOLER},
+    outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_IMAGE_POOLER},
 )
 _DINO_V3 = _like(
     _DINO,
@@ -684,14 +685,7 @@ _CLIP_TEXT = _like(
     outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_TEXT),
     inside="text_config",
     tower="text_model.",
-    usual={
-        **_USUAL_OF_CLIP,
-        "vocab_size": 49408,
-        "hidden_size": 512,
-        "intermediate_size": 2048,
-        "num_attention_heads": 8,
-        "max_position_embeddings": 77,
-    },
+    usual={**_USUAL_OF_CLIP, "num_attention_heads": 8},
 )
 _CLIP_VISION = _like(
     _CLIP_TEXT,
@@ -914,11 +908,6 @@ def _word(config: Config, layer: int) -> str:
 def _kind(config: Config, layer: int) -> str:
     """Return the kind of a layer of a hybrid; "" if its config says none."""
     return _KINDS.get(_word(config, layer), "")
-
-
-def _is_mixing(config: Config, layer: int) -> bool:
-    """Return whether a layer mixes tokens without an attention; all do that are of no kind."""
-    return _kind(config, layer) in ("mixing", "")
 
 
 def _never(config: Config, layer: int) -> bool:
@@ -1146,7 +1135,8 @@ def _of_spaces(attends: Said, biases: Any, others: Said, **asks: tuple[Any, ...]
     biases, others: the projections with a bias of layers with an attention, and of the others.
     """
     mixed = _mixed(attends, mixers.SPACE, None, **asks)
-    own = {name: where(_is_mixing, mixed[name]) for name in ("equations", "mixing")}
+    is_mixing = lambda config, layer: _kind(config, layer) in ("mixing", "")  # noqa: E731
+    own = {name: where(is_mixing, mixed[name]) for name in ("equations", "mixing")}
     return {**mixed, **own, "biases": where(attends, biases, others)}
 
 
@@ -1165,13 +1155,6 @@ _OF_SELECTIVE = {
     **{f"{own}_layernorm.weight": f"gain_x_{own}" for own in ("dt", "b", "c")},
 }
 """The names of a state space of the first Mamba."""
-_in_turn = _is_nth("expert_layer_period", 2, "expert_layer_offset", 1)
-
-
-def _is_routed_in_jamba(config: Config, layer: int) -> bool:
-    return bool(_in_turn(config, layer)) and config.count("num_experts", 16) > 1
-
-
 _JAMBA_ATTENDS = _attends(_is_nth("attn_layer_period", 8, "attn_layer_offset", 4))
 _JAMBA = _like_llama(
     "Jamba",
@@ -1181,7 +1164,11 @@ _JAMBA = _like_llama(
     **_mixed(_JAMBA_ATTENDS, mixers.selective("rms_norm_eps", has_gains=True)),
     biases=where(_JAMBA_ATTENDS, "", _biased("", mamba_proj_bias="O")),
     positions=None,
-    routes=_is_routed_in_jamba,
+    routes=where(
+        _is_nth("expert_layer_period", 2, "expert_layer_offset", 1),
+        lambda config, layer: config.count("num_experts", 16) > 1,
+        False,
+    ),
     own=_OF_SELECTIVE,
 )
 
@@ -1477,7 +1464,6 @@ _GEMMA_4 = _like(
         "global_head_dim": 512,
         "sliding_window": 512,
         "hidden_size_per_layer_input": 256,
-        "vocab_size_per_layer_input": 262_144,
         "max_position_embeddings": 131_072,
         "rope_parameters": {
             "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
@@ -1642,12 +1628,7 @@ FAMILIES = (
         window=where(_is_both_ways, None, _WINDOW_BUT_IN_EVERY_6),
         reach=where(_is_both_ways, where(_WINDOW_BUT_IN_EVERY_6, _half_of("sliding_window"))),
         **_of_kinds(_WINDOW_BUT_IN_EVERY_6, "rope_local_base_freq", "rope_theta"),
-        usual={
-            **_USUAL_OF_GEMMA,
-            "query_pre_attn_scalar": 256,
-            "rope_theta": 1e6,
-            "vocab_size": 262_208,
-        },
+        usual={**_USUAL_OF_GEMMA, "query_pre_attn_scalar": 256, "rope_theta": 1e6},
         outputs=_CAPPED_HEADS,
         asks={"attn_logit_softcapping": (None,)},
     ),
@@ -1875,10 +1856,11 @@ FAMILIES = (
         "big_bird",
         biases=if_so("use_bias", "QKVO12", "O12", default=True),
         longest=_most_of_bigbird,
+        factor=if_so("rescale_embeddings", root_of_width("hidden_size")),
         outputs={
             **_BERT.outputs,
             "ForSequenceClassification": _of_first_dense(_HIDDEN_ACT),
-            "Model": _pooled("{}pooler", activation="tanh"),
+            "Model": _pooled("{}pooler"),
         },
         remarks=("attention is not sparse, as for few tokens",),
     ),
@@ -2004,7 +1986,7 @@ FAMILIES = (
         "siglip siglip_text_model siglip2 siglip2_text_model",
         causal=None,
         outputs={"Model": _OF_LAST_TOKEN},
-        usual={**_USUAL_OF_SIGLIP, "vocab_size": 32000, "max_position_embeddings": 64},
+        usual=_USUAL_OF_SIGLIP,
     ),
     _like(
         _CLIP_VISION,
@@ -2051,7 +2033,7 @@ FAMILIES = (
         "DeiT",
         "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
-        outputs={**_OF_ONE_IMAGE, "Model": _OF_POOLER},
+        outputs={**_OF_ONE_IMAGE, "Model": _OF_IMAGE_POOLER},
     ),
     _like(
         _VIT,
@@ -2092,7 +2074,7 @@ FAMILIES = (
         "rembert",
         widens="encoder.embedding_hidden_mapping_in",
         outputs=_of_encoder(
-            _masked("cls.predictions.", "dense", "LayerNorm", "decoder"),
+            replace(_masked("cls.predictions.", "dense", "LayerNorm", "decoder"), is_tied=False),
             _BERT.outputs["ForSequenceClassification"],
             Model=_OF_POOLER,
         ),
@@ -2128,7 +2110,7 @@ FAMILIES = (
         "Jina v3",
         "jina_embeddings_v3",
         begins=_TYPES | _at(_NORM, E="emb_ln"),
-        outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS},
+        outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
     ),
     _like(
         _ROTARY_BERT,

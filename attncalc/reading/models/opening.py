@@ -19,6 +19,7 @@ from attncalc.equations.operations.products import Project
 from attncalc.problem.fields import KNOWN
 from attncalc.problem.image import PatchGrid
 from attncalc.problem.problem import Problem
+from attncalc.problem.stating import read_by
 from attncalc.reading.cells import in_place
 from attncalc.reading.models.described import FILE as DESCRIBED
 from attncalc.reading.models.described import check_read, check_stated, read_family
@@ -128,11 +129,6 @@ class Model:
         return int(found)
 
     @property
-    def takes(self) -> str:
-        """Its input: tokens, an image, or a spectrogram."""
-        return self.family.takes
-
-    @property
     def is_of_whole_sequence(self) -> bool:
         """Whether layers read token ids, or keys of earlier layers."""
         of_layers = self.family.of_layers.values()
@@ -146,9 +142,13 @@ class Model:
     @property
     def stated(self) -> set[str]:
         """The names of the steps that equations of any layer state."""
+        return {line.partition("[")[0] for line in self._equations}
+
+    @property
+    def _equations(self) -> list[str]:
+        """The equations of all layers, each once."""
         of_layers = (self.family.of_layer(self.config, each) for each in range(self.count))
-        lines = (line for each in of_layers for line in each.get("equations", ()))
-        return {line.partition("[")[0] for line in lines}
+        return [*dict.fromkeys(line for each in of_layers for line in each.get("equations", ()))]
 
     def begin(self, ids: Sequence[int], place: str, types: Sequence[int] | None = None) -> Fields:
         """Return the tokens of these ids, with everything added to them before the first layer.
@@ -178,18 +178,25 @@ class Model:
             begun["type_ids"] = [types or [0] * len(ids)]
         projection = self.root + self.family.widens
         is_wider = self.family.widens and f"{projection}.weight" in self.weights
-        return self._widened(begun, projection) if is_wider else begun
+        is_read = self.family.source and len(begun) > 1 and "X" in read_by(self._equations)
+        return (
+            self._widened(begun, projection if is_wider else "") if is_wider or is_read else begun
+        )
 
     def _widened(self, begun: Fields, name: str, what: str = "embedding of the tokens") -> Fields:
-        """Return embedded tokens, with everything added, times a projection to a larger width."""
-        table, W = begun.pop("X"), self._tensor(f"{name}.weight")
+        """Return embedded tokens, with everything added, times a projection to a larger width.
+
+        name: the projection; "" for none.
+        """
+        table = begun.pop("X")
+        W = self._tensor(f"{name}.weight") if name else np.eye(table.shape[1], dtype=table.dtype)
         P = {
             n: begun.pop(n) for n in ("P",) if n in begun and begun[n].array.shape[1] != W.shape[1]
         }
         norm: Fields = {str(n): begun.pop(n) for n in ("gamma_E", "beta_E") if n in begun}
         is_normed = bool(norm) and len(norm["gamma_E"].array) == W.shape[1]
         own: Fields = {"W_pre": Owned(W)}
-        if self._stored(f"{name}.bias"):
+        if name and self._stored(f"{name}.bias"):
             own["b_pre"] = Owned(self._tensor(f"{name}.bias"))
         if is_normed:
             own |= {**norm, "eps": self.family.setting("eps", self.config)}
@@ -197,7 +204,8 @@ class Model:
         own |= {"block": "encoder", "read": "all", "activation_pre": "none"}
         made = solve(Problem(**begun, **own), keep=("F_pre",))["F_pre"]
         after = "its normalization and " if is_normed else ""
-        self._notes.append(f"X is the {what}, after {after}{quoted(name)}")
+        then = f", after {after}{quoted(name)}" if name else " with all that precedes the layers"
+        self._notes.append(f"X is the {what}{then}")
         return {"X": Owned(made), **P} | ({} if is_normed else norm)
 
     def _embedded(self, ids: Sequence[int], place: str) -> Matrix:
