@@ -89,7 +89,8 @@ class MapReader:
         out, stop, head = kinds.index("out"), i + 1, 0
         rows: list[tuple[Line, int, list[str]]] = []
         while stop < len(lines) and not GRID.search(lines[stop].text):
-            text = lines[stop].text
+            text = " ".join(each.text for each in lines[stop : stop + 2]
+                            if each.number == lines[stop].number)  # fmt: skip
             if not _RULE.fullmatch(text) or (rows and not text.strip()):
                 cells = cells_of(text, len(kinds))
                 is_named = bool(cells) and bool(self._names(cells[out]))
@@ -99,7 +100,7 @@ class MapReader:
                     rows.append((lines[stop], head, cells))
                 else:
                     head = head_in(text)
-            stop += 1
+            stop += 1 + (lines[stop].text != text)
         named = [any(self._names(row[k]) for _, _, row in rows) for k in range(len(kinds))]
         places = [(k, kind) for k, kind in enumerate(kinds) if named[k]]
         most = next((k for kind in ("most", "in") for k, own in places if own == kind), -1)

@@ -128,11 +128,18 @@ _STEMS = (
     "femte|пят|п.ят|piąt|pát|pet[iao]|πέμπτ|viide|beşinci|ötödik|다섯 ?번째|الخامس",
 )
 _PLACE = re.compile(
-    rf"(?<!\b[aei]n )\b(?:{'|'.join(ORDINALS)})\b(?! (?:most|largest|highest|strongest|choice)\b)"
-    rf"|(?<![^\W\d_])و?(?:{'|'.join(f'({each})' for each in _STEMS)})\w{{0,8}}",
+    rf"(?:(?<!\b[aei]n )\b(?:{'|'.join(ORDINALS)})\b"
+    rf"|(?<![^\W\d_])و?(?:{'|'.join(f'({each})' for each in _STEMS)})\w{{0,8}}\b)"
+    r"(?! (?:most|largest|highest|strongest|choice|kolejno|miejsc|очеред|мест|plats|sıra))",
     re.IGNORECASE,
 )
 """Ordinals, in further languages by their stems."""
+_HEAD_OF_PLACE = re.compile(
+    rf"{_PLACE.pattern}\s+(?:heads?|kopf\w{{0,2}}|köpfe|t[eê]tes?|cabe[zç]as?|testa|hoofd|huvud\w{{0,2}}"
+    r"|hovede?t?|hlav\w{1,2}|głow\w{1,2}|голов\w{1,3}|başlı\w{1,4})\b",
+    re.IGNORECASE,
+)
+"""A head by its ordinal: the first head."""
 _IN_TEXT = re.compile(r"\x01-?\d{1,3}\x01")
 """A head, as it is marked in a text."""
 _OF_ALL = re.compile(
@@ -397,13 +404,14 @@ def _once(match: "re.Match[str]", known: Container[str]) -> str:
 
 def _with_heads(text: str) -> str:
     """Return a text in which each head that it mentions is marked."""
+    text = _HEAD_OF_PLACE.sub(lambda own: f"head {_as_number(own)}", text)
     for start, end, head in reversed([*heads_in(text)]):
         text = f"{text[:start]}\x01{head}\x01{text[end:]}"
     return text
 
 
 def _as_number(match: "re.Match[str]") -> str:
-    return f"{ORDINALS.get(match[0].lower(), match.lastindex)} "
+    return f"{ORDINALS.get(match[0].lower().split()[0], match.lastindex)} "
 
 
 def _mentions(

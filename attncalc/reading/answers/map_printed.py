@@ -51,7 +51,10 @@ name of each output are three.
 """
 _Places = tuple[tuple[int, ...], ...]
 """The inputs of each output."""
-_BRACKETS = re.compile(r"^\W*\[\d{1,3},\]|[\[\](){}:;]|^\W*(?:tensor|array)\b")
+_BRACKETS = re.compile(
+    r"^\W*\[\d{1,3},\]|[\[\](){}:;]|^\W*(?:tensor|array)\b|\\\\|\\[a-z]{1,4}(?:line|rule)\b"
+)
+_SEPARATOR = re.compile(r"[|│,>&]| /(?= )")
 _CELL_OF_TOKEN = re.compile(r"(?:[^\W\d]{1,8}[. ]?)?(\d{1,3})")
 _NO_INPUT = ("", "-", "–", "—", "/", "n/a", "na", "none", "nan")
 MOST_COLUMNS, MOST_NAMED = 12, 4
@@ -112,7 +115,8 @@ def _next_printed(
         rest = [each for each in lines[place + 1 :] if called and each[0] <= stop]
         own = [(line, text[called.end() :]), *rest] if called else []
         for last, made in _printed(own, len(weights), keys):
-            inputs = tuple(a + b for a, b in zip(before, made, strict=False))
+            seen = np.maximum(1, np.count_nonzero(weights > TIE, axis=1)).tolist()
+            inputs = tuple((a + b)[:n] for a, b, n in zip(before, made, seen, strict=False))
             if len(made) == len(weights) and all(map(is_ranked, inputs, weights)):
                 return Said((*[line] * (len(weights) - 1), last), inputs, len(made))
     return None
@@ -133,6 +137,9 @@ def _printed(
                 rows = [
                     said[k::count] if are_rows else said[k * width :][:width] for k in range(count)
                 ]
+                are_named = width == 2 and [row[0] for row in rows] == [*range(count)]
+                if are_named and every is not places:
+                    yield last, tuple(tuple(row[1:]) for row in rows)
                 yield last, tuple(tuple(row[-2:]) for row in rows)
         groups = (tuple(_named(group, keys)) for group in _GROUP.findall(own))
         yield last, tuple(filter(None, groups))
@@ -188,7 +195,7 @@ def _first_of_columns(
 def _cells(text: str, labels: Tokens) -> list[int | None] | None:
     """Return the tokens of the cells of a line, from 1, and None for none; None for other cells."""
     bare = _BRACKETS.sub(" ", text).strip().strip("|│")
-    cells = re.split(r"[|│,>]", bare) if re.search(r"[|│,>]", bare) else bare.split()
+    cells = _SEPARATOR.split(bare) if _SEPARATOR.search(bare) else bare.split()
     found: list[int | None] = []
     for cell in (each.strip().lower() for each in cells[: MOST_COLUMNS + 1]):
         sides = [[*map(str.lower, side)] for side in (labels.keys, labels.queries)]

@@ -316,7 +316,8 @@ def _of_row(text: str, labels: Tokens) -> Name | None:
     base = _symbol(words) or _words(words)
     if base is None or base.row or base.weak or base.matrix.startswith(("W_", "b_")):
         return None
-    is_divisor = base.how == "words" and concepts_in(words)[0] == ["scaled"]  # divided by 2
+    is_scaled = base.how == "words" and concepts_in(words)[0] == ["scaled"]  # divided by 2
+    is_divisor = is_scaled or words.endswith("=")  # divided by √4 = 2
     return base._replace(row=0 if is_divisor else int(match[1]), how="words")
 
 

@@ -284,7 +284,7 @@ def with_decimal_commas(text: str) -> str:
     text = _TEX_COMMA.sub(COMMA, text)
     if not _uses_decimal_commas(text):
         is_sure = any(map(_are_decimals, _LISTED.finditer(text)))
-        return _LISTED.sub(lambda own: own[0].replace(",", COMMA), text) if is_sure else text
+        return _LISTED.sub(_as_row, text) if is_sure else text
     return _DECIMAL.sub(_with_mark, text)
 
 
@@ -294,6 +294,11 @@ def _are_decimals(match: "re.Match[str]") -> bool:
     is_mixed = len({bool(comma) for _, comma, _ in parts}) > 1
     is_long = any(len(below.strip()) > LONGEST_WHOLE for _, _, below in parts)
     return is_mixed or is_long or _BELOW_ONE.search(match[0]) is not None
+
+
+def _as_row(match: "re.Match[str]") -> str:
+    """Return a list between semicolons with its decimal commas marked; without any, as a row."""
+    return match[0].replace(",", COMMA) if "," in match[0] else match[0].replace(";", " ")
 
 
 def _with_mark(match: "re.Match[str]") -> str:
