@@ -12,6 +12,7 @@ from attncalc.reading.answers.lines import attention_in, connection_in, is_open,
 from attncalc.reading.answers.map_statements import statements
 from attncalc.reading.answers.map_words import labels_of, lexemes_in, place_of
 from attncalc.reading.naming.name import head_in
+from attncalc.reading.naming.vocabulary import plain_word
 from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import CELL, GRID, ROW
 
@@ -160,6 +161,8 @@ class MapReader:
         return "none" if cell.strip(" -") else ""
 
     def _names(self, cell: str) -> list[str]:
+        if name := self.labels.get(plain_word(cell.strip())):
+            return [name]
         words = lexemes_in(_ASIDE.sub(self._without_aside, cell), self.labels)
         if any(each.kind in ("data", "unknown", "bad") for each in words):
             return []

@@ -69,6 +69,7 @@ _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│:]")
 _WORK = re.compile(r"\x00[^\x00]*\x00|\d ?[,;|] ?-?\d|= ?[-(\[\d]")
 """A sign of several numbers on a line."""
 _DIGIT, _NO_LETTER, _SIGN = (re.compile(each) for each in (r"\d", r"[\W\d_]+", r"[\W_]+"))
+_SUM = re.compile(r"\b(?:sum|add|som[am]|сум|topla|zusammen)|合計|合计|之和|합", re.IGNORECASE)
 _WORDS_OF_MAP = {"peta", "harita", "diagram", "drawing", "schema", "arrows"}
 """Words for a map that name no step."""
 _NUMBERED = re.compile(r"^[\s>*#•·-]*(?:(?:[^\W\d_]{1,12} )?\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
@@ -760,11 +761,9 @@ def _is_of_map(run: Sequence[Mention], order: Order) -> bool:
     if len(run) > 1 and not _has(order, "o"):
         is_of_all = _OF_ALL.search(run[0].before) is not None
         return is_named or is_of_all or bool(kinds & {"attends", "most"})
-    if (
-        kinds & SAID
-        or is_named
-        or (_OF_ALL.search(words) and (order[0][0] == "o" or len(run) == 1))
-    ):
+    is_sum = len(run) == 1 and _SUM.search(words)  # every row sums to 1
+    is_of_all = bool(_OF_ALL.search(words)) and (order[0][0] == "o" or len(run) == 1)
+    if kinds & SAID or is_named or (is_of_all and not is_sum):
         return True
     between = _between(run, order).items()
     return any(len({*own}) == 1 < len(own) and own[0] for of, own in between if of in _TO)
@@ -779,7 +778,7 @@ def _is_no_chance(said: Said, run: Sequence[Mention], order: Order) -> bool:
         return True
     is_of_others = any(own != (k,) for k, own in enumerate(said.inputs))
     count = len(said.inputs)
-    return count >= FEWEST and is_of_others and len({*said.lines}) in (1, count)
+    return count >= FEWEST and is_of_others and max(said.lines) - min(said.lines) < count
 
 
 def _places(names: Sequence[str], labels: Sequence[str]) -> list[int]:

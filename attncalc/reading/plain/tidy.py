@@ -282,10 +282,13 @@ def with_decimal_commas(text: str) -> str:
     if COMMA in text:
         return text
     text = _TEX_COMMA.sub(COMMA, text)
-    if not _uses_decimal_commas(text):
-        is_sure = any(map(_are_decimals, _LISTED.finditer(text)))
-        return _LISTED.sub(_as_row, text) if is_sure else text
-    return _DECIMAL.sub(_with_mark, text)
+    lists = [*_LISTED.finditer(text)]
+    if _uses_decimal_commas(text):
+        made = _DECIMAL.sub(_with_mark, text)
+        is_sure = any("," in each[0] for each in lists)
+    else:
+        made, is_sure = text, any(map(_are_decimals, lists))
+    return _LISTED.sub(_as_row, made) if is_sure else made
 
 
 def _are_decimals(match: "re.Match[str]") -> bool:
