@@ -203,6 +203,10 @@ WORKED_ON = [
      "1>3,4 2>4|3"),
     ("cross", "Output 1 ties between inputs 3 and 4.", "1>3,4"),
     ("words", "cat attends to mat", "cat>mat"),
+    ("words", "mat influences cat the most.", "cat>mat"),
+    ("words", "cat influences mat the most.", "mat>cat"),
+    ("words", "mat is attended to most by cat and sat.", "cat>mat sat>mat"),
+    ("words", "cat attends to sat", None),
     ("words", "The token 'cat' attends to 'mat'; \"sat\" attends to \"mat\".", "cat>mat sat>mat"),
     ("words", "| token | attends most to | second |\n|---|---|---|\n| cat | mat | |\n| sat | mat | |\n"
      "| mat | cat | sat |", "cat>mat sat>mat mat>cat|sat"),

@@ -85,11 +85,10 @@ def _of_heads(
 ) -> Iterator[tuple[WrittenConnection, set[int]]]:
     best: dict[tuple[int, int], dict[int, int]] = {}
     for mentions, are_names in streams(lines, labels, len(heads[0]), is_any=False):
-        words = tuple({k for k, name in enumerate(side) if are_names and _is_word(name)}
-                      for side in (labels.queries, labels.keys))  # fmt: skip
+        sides = (labels.queries, labels.keys) if are_names else ()
+        words = [{k for k, name in enumerate(side) if _is_word(name)} for side in sides]
         found: dict[tuple[int, int], tuple[dict[int, int], dict[int, int]]] = {}
-        for head, each in _in_sentences(mentions, heads, partial(_stated, words=words,
-                                                                 are_names=are_names)):  # fmt: skip
+        for head, each in _in_sentences(mentions, heads, partial(_stated, words=words)):
             ranks = found.setdefault((head, each.output), ({}, {}))
             ranks[each.role == "s"].setdefault(each.place, each.line)
         for key, (first, second) in found.items():
@@ -149,14 +148,15 @@ def _words(run: Sequence[Mention]) -> list[list[str]]:
 
 
 def _stated(
-    run: Sequence[Mention], weights: Matrix, *, words: Sequence[Container[int]], are_names: bool
+    run: Sequence[Mention], weights: Matrix, *, words: Sequence[Container[int]]
 ) -> Iterator[_Share]:
     """Yield the inputs of the outputs of a sentence.
 
-    words: the places of outputs, and of inputs, whose names are also common words.
+    words: the places of outputs, and of inputs, whose names are also common words; none if a
+    sentence names tokens by their numbers.
     """
     for own in _without_words(run, words):
-        if read := [*_read(own, weights, words, are_names=are_names)]:
+        if read := [*_read(own, weights, words)]:
             yield from read
             return
 
@@ -165,8 +165,9 @@ def _without_words(
     run: Sequence[Mention], words: Sequence[Container[int]]
 ) -> Iterator[Sequence[Mention]]:
     """Yield the names of a sentence, with and without those that may be common words."""
-    are_words = [each.output in words[0] or each.input in words[1] for each in run]
-    places = [k for k, is_word in enumerate(are_words) if is_word][:MOST_WORDS]
+    named = [zip(words, (each.output, each.input), strict=False) for each in run]
+    places = [k for k, own in enumerate(named) if any(place in side for side, place in own)]
+    places = places[:MOST_WORDS]
     for count in range(len(places) + 1):
         for dropped in combinations(places, count):
             kept, gap, is_one = list[Mention](), "", True
@@ -180,7 +181,7 @@ def _without_words(
 
 
 def _read(
-    run: Sequence[Mention], weights: Matrix, words: Sequence[Container[int]], *, are_names: bool
+    run: Sequence[Mention], weights: Matrix, words: Sequence[Container[int]]
 ) -> Iterator[_Share]:
     """Yield the inputs of the outputs of a sentence, whose names are all tokens."""
     *said, behind = _words(run)
@@ -192,14 +193,15 @@ def _read(
     are_letters = [each.before[-1:].isalpha() or each.before.endswith("_") for each in run]
     is_said = bool(gaps & SAID or (kinds - gaps) & _SAID_AROUND)
     is_said = is_said or ({*sides} >= {"out", "in"} and not any(are_letters))
-    if are_names and all(each.output in words[0] for each in run[:1]):
+    if words and run[0].output in words[0]:
         is_said = is_said and bool(gaps & SAID) and "unknown" not in gaps
     is_entry = "arrow" in kinds and any(are_letters) and not all(are_letters)  # q1 -> 3
     if not 1 < len(run) <= MOST_NAMED or kinds & _NO_STATEMENT or not is_said or is_entry:
         return
-    are_tokens = are_names or bool(kinds.intersection(_NOUNS)) or any(sides)
+    are_tokens = bool(words or kinds.intersection(_NOUNS) or any(sides))
     ranks = (0, 1) if kinds & {"second", "then"} else (0,)
-    orders = _orders(run, sides, weights, ranks) if are_tokens else []
+    is_led = ("feeds" in kinds) != ("by" in kinds and bool(kinds & {"attends", "takes", "feeds"}))
+    orders = _orders(run, sides, weights, () if is_led else ranks) if are_tokens else []
     orders = orders or (_clear(run, sides, said, weights) if kinds & _VERBS else [])
     for mention, (role, outputs) in zip(run, orders, strict=False):
         for k in outputs if role in ("m", "s") else ():
@@ -234,12 +236,13 @@ def _orders(
 ) -> Order:
     """Return what each name of a sentence is, if the weights confirm all; [] if they do not.
 
-    ranks: 0 where the first inputs that it names may be the most attended ones, 1 the second ones.
+    ranks: 0 where the first inputs that it names may be the most attended ones, 1 the second ones;
+    none where it names inputs before their outputs, as an input that influences outputs.
     """
     fitting = [Fitting(run, weights, rank) for rank in ranks]
     best: list[Order | None] = [None] * len(run) + [[]]
     for at in reversed(range(len(run))):
-        turned = _turned(run[at:], sides[at:], weights)
+        turned = _turned(run[at:], sides[at:], weights, is_led=not ranks)
         for own in (*chain(*(each.statements(at) for each in fitting)), *turned):
             rest = best[at + len(own)]
             fits = all(
@@ -252,7 +255,9 @@ def _orders(
     return best[0] or []
 
 
-def _turned(run: Sequence[Mention], sides: Sequence[str], weights: Matrix) -> Iterator[Order]:
+def _turned(
+    run: Sequence[Mention], sides: Sequence[str], weights: Matrix, *, is_led: bool
+) -> Iterator[Order]:
     """Yield the orders of a statement that names inputs first, and then their outputs."""
     for count in (1, 2):
         outputs: list[int] = []
@@ -261,7 +266,7 @@ def _turned(run: Sequence[Mention], sides: Sequence[str], weights: Matrix) -> It
             if mention.output in outputs or not 0 <= mention.output < len(weights):
                 break
             outputs.append(mention.output)
-            is_said = "in" in sides[:count] or side == "out"
+            is_said = is_led or "in" in sides[:count] or side == "out"
             if not is_said or not all(is_ranked(inputs, weights[k]) for k in outputs):
                 continue
             own, stop = (*outputs,), count + len(outputs)
