@@ -538,6 +538,9 @@ class Witness:
         elif shape in ((1, key.size), (key.size, 1)):
             places = [place for group in groups for place in group]
             rows = [places[i * width : (i + 1) * width] for i in range(height)]
+            lines = [{self.numbers[place].line for place in row} for row in rows]
+            if {*map(len, lines)} not in ({1}, {width}):
+                return None  # neither a row nor an entry on each line
         else:
             return None
         cut = Cut(rows, near(self.values[np.array(rows)], key), "by name")

@@ -110,7 +110,7 @@ def _read(text: str, decimal_comma: bool) -> Entry:
 
 def _plain(text: str) -> str:
     """Return an entry without marks and without TeX's commands."""
-    clean = _MARKS.sub("", _SPACES.sub("", text.translate(_SIGNS))).strip("* ")
+    clean = _MARKS.sub("", _SPACES.sub("", text.translate(_SIGNS))).strip("*_ ")
     if "\\" in clean:
         for _ in range(4):
             clean = _WRAPPERS.sub(r"\1", clean)
