@@ -9,6 +9,8 @@ from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Unread, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import attention_in, connection_in, is_open, names_in
+from attncalc.reading.answers.map_order import MOST_BETWEEN
+from attncalc.reading.answers.map_printed import CALL
 from attncalc.reading.answers.map_statements import statements
 from attncalc.reading.answers.map_words import labels_of, lexemes_in, place_of
 from attncalc.reading.naming.name import head_in
@@ -21,6 +23,7 @@ _HINT = re.compile(r"[^\W\d_]|[→⇒⟶⟹↦➔➜←⇐]|[-=]>|<-")
 _RULE = re.compile(r"[\s|+:=─━┼│-]*")
 _ASIDE = re.compile(r"\(([^()\d]{0,60})\)")
 _CELLS = re.compile(rf"[|│&\t{CELL}]|  ++")
+_PLACES, _ALL_PLACES = re.compile(r"\d{1,3}"), re.compile(r"[#%\s]*(?:\[1\])?[\s\[\](),\d]{1,80}")
 _OWN = re.compile(r"(?:token )?\d{1,7}(?: \(.{1,80}\))?|\d{1,7} more|.{0,60}[_?…].{0,60}")
 _OWN_TOKEN = re.compile(r"token (\d{1,7})")
 """The replacement of a name on attncalc's own pages."""
@@ -53,21 +56,33 @@ class MapReader:
         self.told: dict[int, tuple[str, list[WrittenConnection]]] = {}
         self.missed: dict[int, str] = {}
         self.whole: set[int] = set()
-        self.until = 0
+        self.until, self.called = 0, -LONGEST
 
     # -- lines ------------------------------------------------------------------------------------
 
     def takes(self, lines: Sequence[Line], i: int) -> bool:
-        """Return whether a line is of a table of the map, or of a sentence about it.
+        """Return whether a line is of a table of the map, of a sentence about it, or printed.
 
         What the rows of a table state is stored.
         """
         if i >= self.until:
             self.until = i + max(1, self._table(lines, i))
-        if lines[i].number not in self.whole and self._is_sentence(lines[i].text):
+        is_stated = self._is_printed(lines[i]) or self._is_sentence(lines[i].text)
+        if lines[i].number not in self.whole and is_stated:
             self.whole.add(lines[i].number)
             self.missed[lines[i].number] = lines[i].text
         return lines[i].number in self.whole
+
+    def _is_printed(self, line: Line) -> bool:
+        """Return whether a line has places of inputs, soon below a call such as max.col(A)."""
+        sizes = [each.shape[-2:] for each in self.weights.values()]
+        if CALL.search(line.text):
+            self.called = line.number
+        is_near = any(line.number - self.called <= count + MOST_BETWEEN for count, _ in sizes)
+        places = [*map(int, _PLACES.findall(line.text))] if is_near else []
+        return bool(places) and any(
+            _ALL_PLACES.fullmatch(line.text) and max(places) <= most for _, most in sizes
+        )
 
     def _is_sentence(self, text: str) -> bool:
         """Return whether a line ranks outputs and inputs by their numbers, and has no others."""
