@@ -13,6 +13,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.equations import rows
+from attncalc.reading.formulas import Names, Token, tokens_of
 from attncalc.reading.plain.valuing import NoValue, Parser
 
 LONGEST_LINE = 2000
@@ -28,17 +29,30 @@ FEWEST_EXACT, MOST_DOUBTFUL = 3, 4
 """The fewest right statements by exact numbers, and how many for each doubtful one, for numbers
 with fewer decimals than results to be exact."""
 DUST, DEGREES = 1e-9, 15
+CARRIED, MOST_RIGHT = 10, 3
+"""The least error of a result of a formula with names, in half units of its last place, and how
+many entries it has for each wrong one."""
 _SIGN = re.compile(r"(?<![<>!:=≤≥])(=|≈|≃|≅|\\(?:approx|simeq|doteq)(?![A-Za-z]))(?![=>])&?")
+_PARTIAL = r"\{ ?(?:\\partial|∂|d) ?((?:[^{}\\]|\{[^{}]{0,9}\}){1,20})\}"
+_GREEK = "alpha|beta|gamma|delta|epsilon|eta|theta|lambda|mu|rho|sigma|tau|phi|omega|Delta"
 _TEX = (
     (re.compile(r"(?<=[\w)\]])(?:[ \t]{3}|\t| (?= [A-Za-z(\[√]))"), "; "),  # columns
     (re.compile(r"(?<![\\\d])(?<!\d )%.*|\\(?:label|tag|ref|eqref|cite)\{[^{}]{0,60}\}"), " "),
     (re.compile(r"\\begin\{(?:[bpvBV]?(?:small)?matrix|array)\}(?:\{[clr|]{0,20}\})?"), "[["),
     (re.compile(r"(?:\\\\)?\s{0,9}\\end\{(?:[bpvBV]?(?:small)?matrix|array)\}"), "]]"),
     (re.compile(r"\\(?:text|mathrm|operatorname\*?)\{ ?(softmax|exp) ?\}"), r" \1"),
+    (re.compile(rf"\\[dtc]?frac{_PARTIAL}{_PARTIAL}"), r" ∂\1/∂\2 "),
+    (re.compile(r"\\partial ?"), "∂"),
+    (re.compile(r"\\(?:wide)?(hat|tilde|bar)(?:\{ ?\\?([a-zA-Z]+) ?\}| \\?([a-zA-Z]+))"), r"\2\3\1"),
+    (re.compile("\u0302"), "hat"),
+    (re.compile(rf"\\(?:var)?({_GREEK})(?![A-Za-z])"), r" \1"),
+    (re.compile(r"\b(?:np|torch|jnp|tf)\.(?:as)?(?:array|tensor|constant)(?=\()|(?<=\d)_(?=\d{3})"), ""),
+    (re.compile(r"(?<=[\w)\]])\.T\b"), "ᵀ"),
     (re.compile(r"(?<!\\)\\(?:(?:text|mathrm|mathbf|boldsymbol|operatorname\*?|boxed|vec)(?=\{)"
                 r"|left|right|[bB]ig+[lr]?|displaystyle|[,;!:> ()\[\]])|[`$]"), " "),
     (re.compile(r"\\(?:begin|end)\{[a-z*]{1,20}\}"), " "),
-    (re.compile(r"\\(?:cdot|times|odot)(?![A-Za-z])|(?<=[\d)\]]) ?[x×∗⋅✕•] ?(?=[-\d(\[.])"), "·"),
+    (re.compile(r"\\odot(?![A-Za-z])|∘"), "⊙"),
+    (re.compile(r"\\(?:cdot|times)(?![A-Za-z])|(?<=[\d)\]]) ?[x×∗⋅✕•] ?(?=[-\d(\[.])"), "·"),
     (re.compile(r"\\q?quad(?![A-Za-z])"), ";"),
     (re.compile(r"\\[dtc]?frac(?![A-Za-z])"), " frac "),
     (re.compile(r"\\(?=(?:sqrt|exp|softmax|tanh|sin|cos|ln|max|min)(?![A-Za-z]))"), ""),
@@ -60,11 +74,6 @@ _LISTED = re.compile(r"^[\s>]{0,12}(?:(?:[-*•]|\(?\w{1,3}[.)])\s+){0,2}")
 _IN_ROWS = re.compile(r"\[\[[^\[\]]{1,2000}\]\]")
 _PIECE = re.compile(r"\\\\|[^()\[\]{};|\\]{1,2000}|.")
 _NUMBERS = re.compile(r"\[([-+\d.,; ]{1,200})\]")
-_TOKEN = re.compile(
-    r"(?P<number>∞|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3}(?![\w.]))?(?:…|\.{2,3})?)"
-    r"|(?P<name>[^\W\d_][^\W_]{0,30}(?:_\{[^{}]{0,12}\}|_\w{1,12})?)"
-    r"|(?P<sign>[-+*·/^()\[\]{},@√ᵀ%])|(?P<other>\S)"
-)
 _SUM = r"(?:row |line )?(?:sums?|totals?|summen?|sommes?|sumas?|somas?|somm[ae]|som|Σ|∑|Z)"
 _SUMMED = re.compile(
     r"[(\[]([-+\d.,; ]{3,200})[)\]][ ,;:$]{0,4}(?:(?:with|and|their|mit|et|con|com) )?"
@@ -91,7 +100,7 @@ _BRACES = re.compile(r"(?<=\^)\{ ?(-?[\d.]+) ?\}")
 _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
 _ANY = re.compile(r"[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?!\.?\w)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_DECIMAL = re.compile(r"[-+]?\d{0,9}\.\d{1,15}")
+_DECIMAL = re.compile(r"[-+]?(?:\d{0,9}\.\d{1,15}|\d{4,15})")
 _PADDED = re.compile(r"\d{1,9}\.\d{0,9}0\b")
 """A rounded number that ends in 0."""
 _NAMED: dict[str, Callable[[Any], Any]] = {
@@ -105,8 +114,8 @@ _SPOKEN = "frac minus plus times over by half twice of mod"
 _NO_WORDS = frozenset({*_CALLED.split(), *_SPOKEN.split(), *_NAMED})
 """Words that make what follows them a part of more arithmetic."""
 _MEANT = frozenset({*_NAMED, "e", "frac"})
-_OPERATES = _MEANT | {*"+-*·/^@ᵀ"}
-_OPERATORS = ("+", "*", "·", "/", "^")
+_OPERATES = _MEANT | {*"+-*·⊙/^@ᵀ"}
+_OPERATORS = ("+", "*", "·", "⊙", "/", "^")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -118,7 +127,7 @@ class _Arithmetic(Parser):
         value = self.signed()
         while True:
             at = self.position
-            if self.next in (*"·*@", "/"):
+            if self.next in (*"·*⊙@", "/"):
                 sign = self.take()
                 other = self.signed()
                 value = value / _scalar(other) if sign == "/" else _times(value, other, sign)
@@ -190,6 +199,8 @@ def _times(one: Any, other: Any, sign: str) -> Any:
     if not np.ndim(one) or not np.ndim(other):
         return one * other
     one, other = (np.asarray(each, dtype=np.float64) for each in (one, other))
+    if sign == "⊙" or (sign == "*" and one.ndim + other.ndim < 4):
+        return one * other
     if sign == "*":  # by entry in some languages
         raise NoValue
     if one.ndim == 2 and one.shape[1] != len(other) and other.ndim == 1:
@@ -222,21 +233,13 @@ class Sum(NamedTuple):
         return f"{self.value:.{decimals}f}" if is_number else f"{self.value:.4g}"
 
 
-class _Token(NamedTuple):
-    """A piece of a side: its kind, its text, and its place in the side."""
-
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
 class _Side(NamedTuple):
     """A part of a side that is arithmetic: its tokens, text and value."""
 
-    tokens: tuple[_Token, ...]
+    tokens: tuple[Token, ...]
     text: str
     value: Matrix
+    has_names: bool = False
 
     @property
     def operates(self) -> bool:
@@ -245,6 +248,15 @@ class _Side(NamedTuple):
         return not _OPERATES.isdisjoint(found[1:] if found[0] in "+-" else found) or bool(
             re.search(r"[)\]}]\s?[(\[{]", self.text)
         )
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it is a number, vector or matrix as such."""
+        before = ("(", *(each.text for each in self.tokens))
+        signs = (text for text, each in zip(before, self.tokens, strict=False)
+                 if each.text in "+-" and text not in "([{,")  # fmt: skip
+        kinds = all(each.kind == "number" or each.text in "+-()[]{},%" for each in self.tokens)
+        return kinds and not any(signs)
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -368,22 +380,43 @@ def _statements(lines: Iterable[_Line]) -> Iterator[_Stated]:
     """Yield each right side with the readings of the side before it."""
     before: list[_Side] = []
     is_open = False  # the line before ends in an operator
+    names, labels = Names(_NO_WORDS | _MEANT), list[str]()
     for number, last, line in lines:
-        if len(line) > LONGEST_LINE or not any(map(str.isdecimal, line)):
+        if len(line) > LONGEST_LINE or not ("=" in line or any(map(str.isdecimal, line))):
             before, is_open = [], False
             continue
+        names.row(line)
         for part in _parts(_plain(line)):
             first, *others = _SIGN.split(_LISTED.sub("", part))
-            lefts = before if others and not first.strip() else _ends(_tokens(first), first)
+            tokens = tokens_of(first)
+            is_next = bool(others) and not first.strip()
+            lefts = before if is_next else _readings(tokens, first, names)
+            labels = labels if is_next else names.labels([], tokens)
             if is_open or first.lstrip()[:1] in _OPERATORS:
                 lefts = []
             for sign, text in zip(others[::2], others[1::2], strict=True):
-                tokens = _tokens(text)
+                tokens = tokens_of(text)
                 right = _beginning(tokens, text)
                 if right is not None:
                     yield _Stated(number, last, lefts, sign, right)
-                lefts = _ends(tokens, text)
+                    if right.is_literal:
+                        names.keep(labels, right.tokens)
+                        labels = []
+                lefts = _readings(tokens, text, names)
+                labels = names.labels(labels, tokens)
             before, is_open = lefts, part.rstrip()[-1:] in _OPERATORS
+
+
+def _readings(tokens: list[Token], text: str, names: Names) -> list[_Side]:
+    """Return the readings of the end of a side; if it has names, with their latest numbers."""
+    if plain := _ends(tokens, text):
+        return plain
+    return [
+        one._replace(has_names=True)
+        for each in names.filled(tokens)
+        for one in _ends(each, text)[:1]
+        if names.begins_apart(each[: len(each) - len(one.tokens)])
+    ]
 
 
 def _whole_lines(lines: Sequence[str]) -> Iterator[_Line]:
@@ -432,14 +465,7 @@ def _with_commas(numbers: re.Match[str]) -> str:
     return f"[{', '.join(f'[{row}]' for row in inside) if len(rows_) > 1 else inside[0]}]"
 
 
-def _tokens(text: str) -> list[_Token]:
-    return [
-        _Token(str(m.lastgroup), m[m.lastgroup or 0], m.start(m.lastgroup or 0), m.end())
-        for m in _TOKEN.finditer(text)
-    ]
-
-
-def _ends(tokens: list[_Token], text: str) -> list[_Side]:
+def _ends(tokens: list[Token], text: str) -> list[_Side]:
     """Return the readings of the end of a side, the longest first."""
     depth, starts = 0, []
     for i in range(len(tokens) - 1, max(-1, len(tokens) - 1 - MOST_TOKENS), -1):
@@ -455,12 +481,12 @@ def _ends(tokens: list[_Token], text: str) -> list[_Side]:
     return [each for each in found if each is not None]
 
 
-def _is_apart(tokens: list[_Token], i: int, text: str) -> bool:
+def _is_apart(tokens: list[Token], i: int, text: str) -> bool:
     """Return whether arithmetic may begin at a token: no operator or symbol is before it."""
     first = tokens[i]
     if first.text in "+-" and text[first.end : first.end + 1] == " ":
         return False
-    if first.text in ")]}*·/^,@ᵀ%" or not i:
+    if first.text in ")]}*·⊙/^,@ᵀ%" or not i:
         return not i
     last = tokens[i - 1]
     is_spaced = text[last.end : last.end + 1] == " " or text[first.start - 1] == " "
@@ -473,7 +499,7 @@ def _is_apart(tokens: list[_Token], i: int, text: str) -> bool:
     return is_spaced and last.text in ",:;.!?→⇒\"'"
 
 
-def _beginning(tokens: list[_Token], text: str) -> _Side | None:
+def _beginning(tokens: list[Token], text: str) -> _Side | None:
     """Return the arithmetic at the beginning of a side; None if it continues in symbols."""
     if not tokens or len(tokens) > MOST_TOKENS:
         return None
@@ -493,7 +519,7 @@ def _beginning(tokens: list[_Token], text: str) -> _Side | None:
     return _side(tokens[:count], text)
 
 
-def _side(tokens: list[_Token], text: str) -> _Side | None:
+def _side(tokens: list[Token], text: str) -> _Side | None:
     """Return the value of all tokens; None if they are no arithmetic."""
     value = _value([each.text for each in tokens])
     if value is None:
@@ -544,10 +570,20 @@ def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: bo
     numbers = right.numbers
     if len(numbers) != a.size or right.operates:
         numbers = (right.text,) * a.size
-    return [
+    found = [
         Sum(*own, float(a.flat[i]), numbers[i].rstrip(".…"), is_right=False)
         for i in np.flatnonzero(off)
     ]
+    return [] if left.has_names and not _is_sure(found, a.size) else found
+
+
+def _is_sure(wrong: Sequence[Sum], count: int) -> bool:
+    """Return whether wrong entries, of so many, are misprints, or most entries are right."""
+    if not all(_ANY.fullmatch(each.result) for each in wrong):
+        return False
+    far = all(abs(e.value - float(e.result)) > CARRIED * half_unit(e.result) for e in wrong)
+    swapped = all(is_misprint(each.result, each.right) for each in wrong)
+    return far and (swapped or MOST_RIGHT * len(wrong) <= count)
 
 
 def _exact(left: _Side, right: _Side, strict: bool) -> int:
