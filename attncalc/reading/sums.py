@@ -216,6 +216,7 @@ class Sum(NamedTuple):
     value: the value of the left side, or of one of its entries.
     result: the right side, or one of its entries, as typed.
     is_right: whether rounded numbers can give the result.
+    entry: the place of the result in a vector, or in a matrix by rows.
     """
 
     line: int
@@ -224,6 +225,7 @@ class Sum(NamedTuple):
     value: float
     result: str
     is_right: bool
+    entry: int = 0
 
     @property
     def right(self) -> str:
@@ -400,6 +402,8 @@ def _statements(lines: Iterable[_Line]) -> Iterator[_Stated]:
                 if right is not None:
                     yield _Stated(number, last, lefts, sign, right)
                     if right.is_literal:
+                        for left in lefts[:1]:
+                            names.keep(labels, tokens_of(_repaired(left, right)))
                         names.keep(labels, right.tokens)
                         labels = []
                 lefts = _readings(tokens, text, names)
@@ -417,6 +421,16 @@ def _readings(tokens: list[Token], text: str, names: Names) -> list[_Side]:
         for one in _ends(each, text)[:1]
         if names.begins_apart(each[: len(each) - len(one.tokens)])
     ]
+
+
+def _repaired(left: _Side, right: _Side) -> str:
+    """Return a result as printed, but with the right numbers where it is wrong."""
+    a, b = np.squeeze(left.value), np.squeeze(right.value)
+    if a.shape != b.shape:
+        return right.text
+    count = max(map(_decimals, right.numbers))
+    is_wrong = np.abs(a - b) > CARRIED * 0.5 * 10.0**-count
+    return str(np.where(is_wrong, np.round(a, count), b).tolist())
 
 
 def _whole_lines(lines: Sequence[str]) -> Iterator[_Line]:
@@ -552,7 +566,12 @@ def _compared(stated: _Stated, padded: Container[str], *, strict: bool) -> list[
     It is wrong if no reading of the left side gives the right side.
     """
     made = [*filter(None, (_by_reading(stated, left, padded, strict) for left in stated.lefts))]
-    return next((each for each in made if each[0].is_right), made[0] if made else [])
+    wrong = next((each for each in made if each[0].is_right), made[0] if made else [])
+    if not wrong or wrong[0].is_right or not stated.lefts[0].has_names:
+        return wrong
+    always = set.intersection(*({one.entry for one in each} for each in made))
+    wrong = [one for one in wrong if one.entry in always]
+    return wrong if _is_sure(wrong, stated.right.value.size) else []
 
 
 def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: bool) -> list[Sum]:
@@ -568,13 +587,13 @@ def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: bo
     if not off.any():
         return [Sum(*own, float(a.flat[0]), right.text, is_right=True)]
     numbers = right.numbers
-    if len(numbers) != a.size or right.operates:
+    if len(numbers) != a.size or not right.is_literal:
         numbers = (right.text,) * a.size
     found = [
-        Sum(*own, float(a.flat[i]), numbers[i].rstrip(".…"), is_right=False)
+        Sum(*own, float(a.flat[i]), numbers[i].rstrip(".…"), is_right=False, entry=int(i))
         for i in np.flatnonzero(off)
     ]
-    return [] if left.has_names and not _is_sure(found, a.size) else found
+    return found
 
 
 def _is_sure(wrong: Sequence[Sum], count: int) -> bool:
