@@ -45,6 +45,7 @@ class Names:
     def __init__(self, reserved: frozenset[str]) -> None:
         self.reserved = reserved
         self.values: dict[str, list[tuple[Token, ...]]] = {}
+        self.defined: dict[str, tuple[list[Token], str]] = {}
 
     def row(self, line: str) -> None:
         """Keep the number of a line that is only that of a name."""
@@ -58,6 +59,12 @@ class Names:
             texts = [each.text for each in tokens]
             if not known or [each.text for each in known[-1]] != texts:
                 known.append((*tokens,))
+
+    def define(self, names: Sequence[str], tokens: Sequence[Token], text: str) -> None:
+        """Keep the formula of names, for numbers that are printed later."""
+        last = len(tokens) - bool(tokens and tokens[-1].text in ".,:")
+        if last > 1:
+            self.defined.update(dict.fromkeys(names, ([*tokens[:last]], text)))
 
     def labels(self, before: Sequence[str], tokens: Sequence[Token]) -> list[str]:
         """Return the names that the next number is for: at the end of a side, and those before.
@@ -80,7 +87,8 @@ class Names:
         """Return whether a formula can begin after tokens: punctuation, another word, or none."""
         text, own = before[-1].text if before else ":", [each.text for each in before[-2:-1]]
         is_word = _WORD.fullmatch(text) and text not in self.values and own != ["\\"]
-        return text in ",:.!?→⇒" or bool(is_word)
+        is_dot = text == "." and before[-2:-1] and before[-2].end < before[-1].start  # a product
+        return bool(is_word) or (text in ",:.!?→⇒" and not is_dot)
 
     def filled(self, tokens: Sequence[Token]) -> Iterator[list[Token]]:
         """Yield a side with the latest numbers of its names, then with earlier ones."""

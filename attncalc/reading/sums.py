@@ -32,9 +32,18 @@ DUST, DEGREES = 1e-9, 15
 CARRIED, MOST_RIGHT = 10, 3
 """The least error of a result of a formula with names, in half units of its last place, and how
 many entries it has for each wrong one."""
+_THOUSANDS = re.compile(
+    r"(?<![\w.,(\[{])[1-9]\d{0,2}(?:(?:,|\{,\}|\\,|[\u202f\u2009\u00a0'’])\d{3}"
+    r"|(?:[. ]\d{3}(?=[. ]\d{3})|(?<=[. ]\d{3})[. ]\d{3}))+(?!,?\d|\.\d)"
+)
+_BROKEN = re.compile(
+    r"\d\.\d(?!\d\d\b)|(?<!\w)e ?(?:\^|\*\*)|exp|,\d{1,2}(?!\d)|,\}?\d{4}|\{,\}\d{1,2}(?!\d)"
+)
+"""Thousands, which are separated in integers, and signs of other numbers on a line."""
 _SIGN = re.compile(r"(?<![<>!:=≤≥])(=|≈|≃|≅|\\(?:approx|simeq|doteq)(?![A-Za-z]))(?![=>])&?")
 _PARTIAL = r"\{ ?(?:\\partial|∂|d) ?((?:[^{}\\]|\{[^{}]{0,9}\}){1,20})\}"
 _GREEK = "alpha|beta|gamma|delta|epsilon|eta|theta|lambda|mu|rho|sigma|tau|phi|omega|Delta"
+_FUNCTIONS = "sqrt|exp|softmax|tanh|sin|cos|ln|log|max|min|mean|sum|sigmoid|relu"
 _TEX = (
     (re.compile(r"(?<=[\w)\]])(?:[ \t]{3}|\t| (?= [A-Za-z(\[√]))"), "; "),  # columns
     (re.compile(r"(?<![\\\d])(?<!\d )%.*|\\(?:label|tag|ref|eqref|cite)\{[^{}]{0,60}\}"), " "),
@@ -48,6 +57,9 @@ _TEX = (
     (re.compile(rf"\\(?:var)?({_GREEK})(?![A-Za-z])"), r" \1"),
     (re.compile(r"\b(?:np|torch|jnp|tf)\.(?:as)?(?:array|tensor|constant)(?=\()|(?<=\d)_(?=\d{3})"), ""),
     (re.compile(r"(?<=[\w)\]])\.T\b"), "ᵀ"),
+    (re.compile(r"\b(?:np|torch|jnp|tf|math|F)\.log(?=\()"), "ln"),
+    (re.compile(rf"\b(?:np|torch|jnp|tf|math|F|nn)\.(?=(?:{_FUNCTIONS})\b)"
+                r"|, ?(?:dim|axis|keepdims?) ?= ?[-\w]{1,9}"), ""),
     (re.compile(r"(?<!\\)\\(?:(?:text|mathrm|mathbf|boldsymbol|operatorname\*?|boxed|vec)(?=\{)"
                 r"|left|right|[bB]ig+[lr]?|displaystyle|[,;!:> ()\[\]])|[`$]"), " "),
     (re.compile(r"\\(?:begin|end)\{[a-z*]{1,20}\}"), " "),
@@ -55,7 +67,7 @@ _TEX = (
     (re.compile(r"\\(?:cdot|times)(?![A-Za-z])|(?<=[\d)\]]) ?[x×∗⋅✕•] ?(?=[-\d(\[.])"), "·"),
     (re.compile(r"\\q?quad(?![A-Za-z])"), ";"),
     (re.compile(r"\\[dtc]?frac(?![A-Za-z])"), " frac "),
-    (re.compile(r"\\(?=(?:sqrt|exp|softmax|tanh|sin|cos|ln|max|min)(?![A-Za-z]))"), ""),
+    (re.compile(rf"\\(?=(?:{_FUNCTIONS})(?![A-Za-z]))"), ""),
     (re.compile(r"\^\s?\{?\s?(?:\\(?:top|intercal|mathsf\{T\}|dagger)|[T⊤])\s?\}?(?![A-Za-z])|⊤"),
      "ᵀ"),
     (re.compile(r"\{ ?([\d.]{1,60}) ?\} ?ᵀ"), r"\1"),  # a dagger: a number that is nearly 0
@@ -70,6 +82,13 @@ _TEX = (
     (re.compile(r"²"), "^2"),
     (re.compile(r"(?<=\d)\{,\}(?=\d)"), "."),
 )  # fmt: skip
+_UNIT = re.compile(
+    r"(?<=[\d)\]]) ?(?:bytes?|bits?|octets?|params|par[aá]m[eè]t\w{1,6}|floats?|tokens?|B) ?$",
+    re.IGNORECASE,
+)
+"""The unit of a left side."""
+PREFIXES = (*(1000**n for n in (-3, -2, -1, 1, 2, 3)), *(1024**n for n in (-3, -2, -1, 1, 2, 3)), 100)
+"""By what a unit of one side, as MiB, may divide it."""
 _LISTED = re.compile(r"^[\s>]{0,12}(?:(?:[-*•]|\(?\w{1,3}[.)])\s+){0,2}")
 _IN_ROWS = re.compile(r"\[\[[^\[\]]{1,2000}\]\]")
 _PIECE = re.compile(r"\\\\|[^()\[\]{};|\\]{1,2000}|.")
@@ -107,9 +126,11 @@ _NAMED: dict[str, Callable[[Any], Any]] = {
     **{"exp": np.exp, "sqrt": np.sqrt, "√": np.sqrt, "tanh": np.tanh},
     **{"sin": lambda x: np.sin(_radians(x)), "cos": lambda x: np.cos(_radians(x))},
     **{"ln": np.log, "max": np.max, "min": np.min, "relu": lambda x: np.maximum(x, 0)},
+    **{"log": np.log, "sigmoid": lambda x: 1 / (1 + np.exp(-x))},
+    **{"sum": lambda x: np.sum(_vector(x)), "mean": lambda x: np.mean(_vector(x))},
     "softmax": lambda scores: rows.softmax(np.asarray(scores, dtype=np.float64)),
 }
-_CALLED = "tan log sum mean avg norm sigmoid concat det rank"
+_CALLED = "tan avg norm concat det rank"
 _SPOKEN = "frac minus plus times over by half twice of mod"
 _NO_WORDS = frozenset({*_CALLED.split(), *_SPOKEN.split(), *_NAMED})
 """Words that make what follows them a part of more arithmetic."""
@@ -188,6 +209,12 @@ def _radians(value: Any) -> Any:
     return value
 
 
+def _vector(value: Any) -> Any:
+    if np.ndim(value) != 1:
+        raise NoValue  # by row or by column
+    return value
+
+
 def _scalar(value: Any) -> Any:
     if np.ndim(value):
         raise NoValue
@@ -236,12 +263,15 @@ class Sum(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """A part of a side that is arithmetic: its tokens, text and value."""
+    """A part of a side that is arithmetic: its tokens, text and value.
+
+    is_doubtful: whether it has names, or a logarithm of an unknown base.
+    """
 
     tokens: tuple[Token, ...]
     text: str
     value: Matrix
-    has_names: bool = False
+    is_doubtful: bool = False
 
     @property
     def operates(self) -> bool:
@@ -389,7 +419,7 @@ def _statements(lines: Iterable[_Line]) -> Iterator[_Stated]:
             continue
         names.row(line)
         for part in _parts(_plain(line)):
-            first, *others = _SIGN.split(_LISTED.sub("", part))
+            first, *others = (_UNIT.sub("", e) for e in _SIGN.split(_LISTED.sub("", part)))
             tokens = tokens_of(first)
             is_next = bool(others) and not first.strip()
             lefts = before if is_next else _readings(tokens, first, names)
@@ -399,6 +429,10 @@ def _statements(lines: Iterable[_Line]) -> Iterator[_Stated]:
             for sign, text in zip(others[::2], others[1::2], strict=True):
                 tokens = tokens_of(text)
                 right = _beginning(tokens, text)
+                if right is None or not right.is_literal:
+                    names.define(labels, tokens, text)
+                elif not any(each.operates for each in lefts):
+                    lefts = [*_by_formula(labels, names)]
                 if right is not None:
                     yield _Stated(number, last, lefts, sign, right)
                     if right.is_literal:
@@ -411,12 +445,20 @@ def _statements(lines: Iterable[_Line]) -> Iterator[_Stated]:
             before, is_open = lefts, part.rstrip()[-1:] in _OPERATORS
 
 
+def _by_formula(labels: Sequence[str], names: Names) -> Iterator[_Side]:
+    """Yield the readings of the formulas that the text states for names."""
+    for tokens, text in (names.defined[each] for each in labels if each in names.defined):
+        for one in _readings(tokens, text, names):
+            if one.is_doubtful and one.tokens[0].start == tokens[0].start:
+                yield one
+
+
 def _readings(tokens: list[Token], text: str, names: Names) -> list[_Side]:
     """Return the readings of the end of a side; if it has names, with their latest numbers."""
     if plain := _ends(tokens, text):
         return plain
     return [
-        one._replace(has_names=True)
+        one._replace(is_doubtful=True)
         for each in names.filled(tokens)
         for one in _ends(each, text)[:1]
         if names.begins_apart(each[: len(each) - len(one.tokens)])
@@ -451,6 +493,8 @@ def _whole_lines(lines: Sequence[str]) -> Iterator[_Line]:
 
 def _plain(line: str) -> str:
     """Return a line without LaTeX, its matrices in brackets."""
+    if not _BROKEN.search(line):
+        line = _THOUSANDS.sub(lambda m: re.sub(r"\D", "", m[0]), line)
     for pattern, plain in _TEX:
         line = pattern.sub(plain, line)
     line = _IN_ROWS.sub(lambda m: m[0].replace("&", ",").replace("\\\\", "],["), line)
@@ -541,7 +585,7 @@ def _side(tokens: list[Token], text: str) -> _Side | None:
     shown = _BRACES.sub(r"\1", text[tokens[0].start : tokens[-1].end].strip())
     for _ in range(2):
         shown = _FRACTION.sub(_over, shown)
-    return _Side(tuple(tokens), shown, value)
+    return _Side(tuple(tokens), shown, value, any(each.text == "log" for each in tokens))
 
 
 def _over(fraction: re.Match[str]) -> str:
@@ -567,11 +611,12 @@ def _compared(stated: _Stated, padded: Container[str], *, strict: bool) -> list[
     """
     made = [*filter(None, (_by_reading(stated, left, padded, strict) for left in stated.lefts))]
     wrong = next((each for each in made if each[0].is_right), made[0] if made else [])
-    if not wrong or wrong[0].is_right or not stated.lefts[0].has_names:
+    if not wrong or wrong[0].is_right or not stated.lefts[0].is_doubtful:
         return wrong
     always = set.intersection(*({one.entry for one in each} for each in made))
-    wrong = [one for one in wrong if one.entry in always]
-    return wrong if _is_sure(wrong, stated.right.value.size) else []
+    best = min(made, key=len)
+    is_sure = _is_sure(best, stated.right.value.size)
+    return [one for one in best if one.entry in always] if is_sure else []
 
 
 def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: bool) -> list[Sum]:
@@ -584,6 +629,8 @@ def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: bo
     slack = slack + _slack(right, exact, padded, whole=not (is_equal and right.operates))
     off = np.abs(a - b) > slack + DUST * np.maximum(1.0, np.abs(a))
     own = stated.line, stated.last, left.text
+    if a.size == 1 and off.any() and any(abs(a / x - b) <= slack + a / x / 200 for x in PREFIXES):
+        return []
     if not off.any():
         return [Sum(*own, float(a.flat[0]), right.text, is_right=True)]
     numbers = right.numbers
@@ -670,3 +717,9 @@ def misprints(number: str) -> Iterator[str]:
     for i, j in pairwise(i for i, digit in enumerate(number) if digit.isdecimal()):
         if number[i] != number[j]:
             yield "".join((number[:i], number[j], number[i + 1 : j], number[i], number[j + 1 :]))
+
+
+def literal_in(cell: str) -> _Side | None:
+    """Return the number, vector or arithmetic that is all of a cell; None for other text."""
+    text = _plain(cell).strip()
+    return _side(tokens_of(text), text) if text else None
