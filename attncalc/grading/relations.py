@@ -383,7 +383,8 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
     """Yield functions of a matrix whose masked entries are 0 in another."""
     yield SAME, lambda x: x
     yield "the exponentials of", lambda x: x.each(np.exp)
-    yield "the positive part of", lambda x: x.each(lambda end: np.maximum(end, 0))
+    if (one.values < 0).any():
+        yield "the positive part of", lambda x: x.each(lambda end: np.maximum(end, 0))
     yield "the tanh of", lambda x: x.each(np.tanh)
     yield "the square roots of", lambda x: x.each(np.sqrt)
     yield "the shares in the sum of", lambda x: share(x.low, x.high)

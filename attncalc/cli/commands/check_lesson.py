@@ -36,7 +36,8 @@ from attncalc.reading.lesson import (
     read_lesson,
     texts_of_numbers,
 )
-from attncalc.reading.sums import Sum, half_unit, sums_in
+from attncalc.reading.sums import Sum, half_unit, is_misprint, sums_in
+from attncalc.reading.table_sums import sums_of_tables
 from attncalc.writing.forms import form_of
 from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
 
@@ -100,7 +101,8 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         where, ends = lesson.where(first, last), (lesson.line(first), lesson.line(last))
         found.append(one._replace(where=where, line=ends[0], last=ends[1]))
 
-    sums, known = [*sums_in(lesson.arithmetic)], related(lesson.with_points)
+    sums = [*sums_in(lesson.arithmetic), *sums_of_tables(lesson.arithmetic)]
+    known = related(lesson.with_points)
     results = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
     made = [*_made(known.made, sums, len(lesson.lines))]
     for part in lesson.parts():
@@ -199,6 +201,7 @@ def _of_example(
     first = lesson.read(example)
     answer, given, results, steps, *_ = checked or (first, (), (), ())
     results = (*_by_known_rules(lesson, _of_own_matrix(lesson, example, answer, results)),)
+    results = (*_of_other_numbers(results, answer),)
     for name, own in groupby(results, lambda each: each.name):
         matrix = answer.matrices[name]
         lines = lines_of(lesson, answer, name, _rows(matrix)) or [example.first]
@@ -316,6 +319,23 @@ def _of_own_matrix(
         ):
             others.add(name)
     return [each for each in results if each.kind != WRONG or each.name not in others]
+
+
+def _of_other_numbers(results: Sequence[Finding], answer: Answer) -> Iterator[Finding]:
+    """Yield the results; a row of which no number is right, nor a misprint, is not checked."""
+    off = Counter(
+        (one.name, one.place[:-1])
+        for one in results
+        if one.kind == WRONG and not is_misprint(*(e.replace(",", ".") for e in one[3:5]))
+    )
+    why, told = "the lesson may compute it from other numbers", set[str]()
+    for one in results:
+        count = off[one.name, one.place[:-1]]
+        if one.kind != WRONG or count != answer.matrices[one.name].shape[-1] or count < 2:
+            yield one
+        elif one.name not in told:
+            told.add(one.name)
+            yield Finding(UNCHECKED, one.name, why=why)
 
 
 def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:
