@@ -6,7 +6,7 @@ A row of a text that agrees with a row of the example in all numbers but one has
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import combinations, groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +19,8 @@ from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.sums import is_misprint, misprints
 
 FEWEST, FEWEST_TELLING = 3, 2
-FEWEST_OF_WEIGHTS = 2
-"""The fewest rows that sum to 1 for another one to be a row of weights."""
+FEWEST_OF_WEIGHTS, MOST_COLUMNS = 2, 12
+"""The fewest rows that sum to 1 for another one to be a row of weights; the most columns."""
 """The fewest numbers of a row, and of its right numbers with decimals that are not 0 or 1."""
 MOST_NUMBERS = 20_000
 """The largest number of numbers of an example that are compared."""
@@ -42,6 +42,9 @@ _NUMBER, _DECIMAL, _WORD = (
 _ROW = re.compile(
     rf"(?<![\w.-]){_NUMBER.pattern}(?:(?: ?[,;&|]| ?\\[ ,;]| (?=[-\d.]))(?:\\[ ,;]| ){{0,2}}"
     rf"{_NUMBER.pattern}){{1,15}}(?![\w.]\d)"
+)
+_POWER = re.compile(
+    r"(?:\be ?\^ ?\{?|\bexp(?:\\left)?\(|\bexp ?\{)\s?(-?\d{1,9}(?:\.\d{1,15})?)(?=[\s)}])"
 )
 ROUNDED, CARRIED = (0.6, 1.5), (3.5, 10.0)
 """The largest error of right numbers, and the smallest of a wrong one, in units of its last digit:
@@ -232,7 +235,11 @@ def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
     lines = [line.replace(COMMA, ".").replace("−", "-") for line in lines]
     rows = [(n, row) for n, line in enumerate(lines, start=1) for row in _ROW.findall(line)]
     texts = [(n, _NUMBER.findall(row)) for n, row in rows][:MOST_NUMBERS]
+    powers = [(n, _POWER.findall(line)) for n, line in enumerate(lines, start=1)]
+    texts = sorted([*texts, *(each for each in powers if len(each[1]) > FEWEST_TELLING)])
     counts = Counter(text for _, row in texts for text in row)
+    texts += [(n, row[1:]) for n, row in texts if row[0].isdecimal() and "." in row[-1] and row[2:]]
+    texts.sort()
     by_place: dict[tuple[int, int, tuple[str, ...]], dict[str, int]] = {}
     told = set()
     for line, row in texts:
@@ -242,7 +249,8 @@ def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
             meant = [each for each in misprints(text) if known.get(each, line) < line]
             tells = max(map(_decimals, others)) >= DECIMALS <= _decimals(text)
             is_one = len(meant) == len(known) == counts[text] == 1
-            if is_one and tells and _is_sentence(lines, line):
+            is_said = _is_sentence(lines, line) or _POWER.search(lines[line - 1])
+            if is_one and tells and is_said:
                 told.add(text)
                 yield "a repeated row", Printed(line, text, float(text)), meant[0]
             known.setdefault(text, line)
@@ -256,13 +264,25 @@ def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
 
 def _in_weights(rows: Sequence[tuple[int, list[str]]]) -> Iterator[tuple[Printed, str]]:
     """Yield numbers of rows that sum to 1 if their digits are swapped, as other rows do."""
+    by_columns: dict[tuple[int, int], list[tuple[int, list[str]]]] = {(0, 0): []}
+    for line, row in rows:  # whole ones, or columns of a table
+        by_columns[0, 0].append((line, row))
+        for start, end in combinations(range(min(len(row), MOST_COLUMNS) + 1), 2):
+            if FEWEST <= end - start < len(row):
+                by_columns.setdefault((start, end - len(row)), []).append((line, row[start:end]))
+    for own in by_columns.values():
+        yield from _in_rows_of_weights(own)
+
+
+def _in_rows_of_weights(rows: Sequence[tuple[int, list[str]]]) -> Iterator[tuple[Printed, str]]:
     weights = [
         (line, row, np.array([*map(float, row)]), (len(row) + 1) * 0.5 * 10.0 ** -_decimals(row[0]))
         for line, row in rows
         if len(row) >= FEWEST and min(map(_decimals, row)) >= DECIMALS
         if all(0 <= float(text) < 1 for text in row)
     ]
-    if sum(abs(values.sum() - 1) <= room for *_, values, room in weights) < FEWEST_OF_WEIGHTS:
+    right = sum(abs(values.sum() - 1) <= room for *_, values, room in weights)
+    if right < max(FEWEST_OF_WEIGHTS, len(weights) / 2):
         return
     for line, row, values, room in weights:
         swapped = [

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 LATEST = 3
@@ -62,9 +63,10 @@ class Names:
 
     def define(self, names: Sequence[str], tokens: Sequence[Token], text: str) -> None:
         """Keep the formula of names, for numbers that are printed later."""
-        last = len(tokens) - bool(tokens and tokens[-1].text in ".,:")
-        if last > 1:
-            self.defined.update(dict.fromkeys(names, ([*tokens[:last]], text)))
+        depths = accumulate((e.text in "([{") - (e.text in ")]}") for e in tokens)
+        ends = (i for i, depth in enumerate(depths) if not depth and tokens[i].text in ".,:")
+        if own := [*tokens[: next(ends, None)]]:
+            self.defined.update(dict.fromkeys(names, (own, text)))
 
     def labels(self, before: Sequence[str], tokens: Sequence[Token]) -> list[str]:
         """Return the names that the next number is for: at the end of a side, and those before.

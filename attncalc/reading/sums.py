@@ -6,7 +6,7 @@ neighbors, with the error that the rounding of their numbers allows. Sides with 
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -282,6 +282,11 @@ class _Side(NamedTuple):
         )
 
     @property
+    def has_function(self) -> bool:
+        """Whether it has exponents, roots, or other functions."""
+        return not _MEANT.isdisjoint(each.text for each in self.tokens)
+
+    @property
     def is_literal(self) -> bool:
         """Whether it is a number, vector or matrix as such."""
         before = ("(", *(each.text for each in self.tokens))
@@ -323,16 +328,26 @@ def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
     """
     stated = [*_statements(_whole_lines(lines)), *_statements(_summed(lines))]
     padded = frozenset(each for line in lines for each in _PADDED.findall(line[:LONGEST_LINE]))
-    loose, strict = ([_compared(e, padded, strict=way) for e in stated] for way in (False, True))
+    loose, strict, strictest = ([_compared(e, padded, strict=way) for e in stated] for way in range(3))
+    functions = [bool(each.lefts and each.lefts[0].has_function) for each in stated]
+    chosen = strict if _are_exact(loose, strict) else loose
+    own = [[*compress(each, functions)] for each in (loose, strictest)]
+    is_exact = _are_exact(*own)
+    for made, other in zip(chosen, strictest, strict=True):
+        right = not made or made[0].is_right
+        is_wrong = is_exact and right and other and not other[0].is_right
+        yield from other if is_wrong and _is_sure(other, 1) else made
+
+
+def _are_exact(loose: Sequence[list[Sum]], strict: Sequence[list[Sum]]) -> bool:
+    """Return whether nearly all right statements are right by exact numbers."""
     doubtful = [
         not exactly[0].is_right
         for made, exactly in zip(loose, strict, strict=True)
-        if made and made[0].is_right
+        if made and made[0].is_right and exactly
     ]
     count = sum(doubtful)
-    is_exact = len(doubtful) - count >= max(FEWEST_EXACT, MOST_DOUBTFUL * count)
-    for made in strict if is_exact else loose:
-        yield from made
+    return len(doubtful) - count >= max(FEWEST_EXACT, MOST_DOUBTFUL * count)
 
 
 def _summed(lines: Sequence[str]) -> Iterator[_Line]:
@@ -345,7 +360,7 @@ def _summed(lines: Sequence[str]) -> Iterator[_Line]:
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_LINE:
             continue
-        bracketed = [*_SUMMED.finditer(_plain(line))]
+        bracketed = [*_SUMMED.finditer(plain(line))]
         for match in bracketed:
             numbers = _ANY.findall(match[1])
             yield number, number, f"{' + '.join(numbers)} = {match[2]}"
@@ -367,8 +382,8 @@ def _said(lines: Sequence[str], number: int) -> Iterator[_Line]:
     Its terms are listed directly before it; or they are the results before it, and the sum is the
     right one with a misprint.
     """
-    before = "\n".join(map(_plain, lines[:-1]))
-    text = f"{before}\n{_plain(lines[-1])}"
+    before = "\n".join(map(plain, lines[:-1]))
+    text = f"{before}\n{plain(lines[-1])}"
     for match in _SUM_SAID.finditer(text, len(before)):
         said, listed = match[1], _LIST.search(text[: match.start()][-LONGEST_LIST:])
         results = _RESULTS.findall(text[: match.start()])
@@ -418,7 +433,7 @@ def _statements(lines: Iterable[_Line]) -> Iterator[_Stated]:
             before, is_open = [], False
             continue
         names.row(line)
-        for part in _parts(_plain(line)):
+        for part in _parts(plain(line)):
             first, *others = (_UNIT.sub("", e) for e in _SIGN.split(_LISTED.sub("", part)))
             tokens = tokens_of(first)
             is_next = bool(others) and not first.strip()
@@ -491,7 +506,7 @@ def _whole_lines(lines: Sequence[str]) -> Iterator[_Line]:
         number += count
 
 
-def _plain(line: str) -> str:
+def plain(line: str) -> str:
     """Return a line without LaTeX, its matrices in brackets."""
     if not _BROKEN.search(line):
         line = _THOUSANDS.sub(lambda m: re.sub(r"\D", "", m[0]), line)
@@ -604,7 +619,7 @@ def _value(texts: Sequence[str]) -> Matrix | None:
     return value if value.size and np.isfinite(value).all() else None
 
 
-def _compared(stated: _Stated, padded: Container[str], *, strict: bool) -> list[Sum]:
+def _compared(stated: _Stated, padded: Container[str], *, strict: int) -> list[Sum]:
     """Return that a statement is right, or its wrong entries; [] if it states nothing.
 
     It is wrong if no reading of the left side gives the right side.
@@ -619,7 +634,7 @@ def _compared(stated: _Stated, padded: Container[str], *, strict: bool) -> list[
     return [one for one in best if one.entry in always] if is_sure else []
 
 
-def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: bool) -> list[Sum]:
+def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: int) -> list[Sum]:
     right, is_equal = stated.right, stated.sign == "="
     a, b = np.squeeze(left.value), np.squeeze(right.value)
     if a.shape != b.shape or not (left.operates or (not is_equal and "." in left.text)):
@@ -652,7 +667,7 @@ def _is_sure(wrong: Sequence[Sum], count: int) -> bool:
     return far and (swapped or MOST_RIGHT * len(wrong) <= count)
 
 
-def _exact(left: _Side, right: _Side, strict: bool) -> int:
+def _exact(left: _Side, right: _Side, strict: int) -> int:
     """Return the number of decimals below which numbers are exact: 2 for 0.21·1.2 = 0.25.
 
     The result and rounded numbers have the same decimals; given numbers have fewer. If a document
@@ -660,7 +675,7 @@ def _exact(left: _Side, right: _Side, strict: bool) -> int:
     """
     shown = {_decimals(each) for each in right.numbers}
     most = max({_decimals(each) for each in left.numbers}, default=0)
-    is_given = strict and _MEANT.isdisjoint(each.text for each in left.tokens)
+    is_given = strict > left.has_function
     return min(shown) if len(shown) == 1 and (is_given or shown == {most}) else 0
 
 
@@ -721,5 +736,5 @@ def misprints(number: str) -> Iterator[str]:
 
 def literal_in(cell: str) -> _Side | None:
     """Return the number, vector or arithmetic that is all of a cell; None for other text."""
-    text = _plain(cell).strip()
+    text = plain(cell).strip()
     return _side(tokens_of(text), text) if text else None

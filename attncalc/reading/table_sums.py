@@ -3,6 +3,7 @@
 A row whose numbers do not is wrong if it would with a misprint less.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, permutations, product
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.reading.sums import Sum, half_unit, is_misprint, literal_in, misprints
+from attncalc.reading.sums import Sum, half_unit, is_misprint, literal_in, misprints, plain
 
 MOST_COLUMNS, MOST_ROWS, FEWEST_ROWS = 8, 60, 3
 ENOUGH = 8
@@ -48,16 +49,26 @@ _Column = list[_Cell | None]
 
 def sums_of_tables(lines: Sequence[str]) -> Iterator[Sum]:
     """Yield the wrong numbers of rows of tables, whose other rows tell how their columns follow."""
-    cells = [line.strip().strip("|").split("|") if "|" in line else [] for line in lines]
-    for width, run in groupby(enumerate(cells, start=1), lambda each: len(each[1])):
-        rows = [(n, [*map(_cell, own)]) for n, own in run] if 1 < width <= MOST_COLUMNS else []
+    for width, run in groupby(enumerate(map(_split, lines), start=1), lambda each: len(each[1])):
+        texts = [*run] if 1 < width <= MOST_COLUMNS else []
+        rows = [(n, [*map(_cell, own)]) for n, own in texts[:MOST_ROWS]]
         rows = [(n, own) for n, own in rows if sum(each is not None for each in own) > 1]
-        if FEWEST_ROWS <= len(rows) <= MOST_ROWS:
-            told: set[int] = set()
-            for one in _of_rows([n for n, _ in rows], [list(c) for c in zip(*(o for _, o in rows))]):
-                if one.line not in told:
-                    told.add(one.line)
-                    yield one
+        if len(rows) >= FEWEST_ROWS:
+            columns = [*map(list, zip(*(own for _, own in rows), strict=True))]
+            found = _of_rows([n for n, _ in rows], columns, [*map(_heading, texts[0][1])])
+            yield from {one.line: one for one in found}.values()
+
+
+def _split(line: str) -> list[str]:
+    """Return the cells of a line of a table, in Markdown or LaTeX."""
+    if "|" in line:
+        return line.strip().strip("|").split("|")
+    return line.split("&") if "&" in line and r"\begin" not in line else []
+
+
+def _heading(text: str) -> str:
+    """Return what a heading says, as the formulas of columns are written here."""
+    return re.sub(r"[ (){}\[\]]", "", plain(text)).replace("e^", "exp").replace("sqrt", "√")
 
 
 def _cell(text: str) -> _Cell | None:
@@ -69,7 +80,9 @@ def _cell(text: str) -> _Cell | None:
     return _Cell(text.strip(), side.numbers, values, half if len(half) == values.size else 0 * values)
 
 
-def _of_rows(lines: Sequence[int], columns: Sequence[_Column]) -> Iterator[Sum]:
+def _of_rows(
+    lines: Sequence[int], columns: Sequence[_Column], headings: Sequence[str]
+) -> Iterator[Sum]:
     """Yield the wrong numbers of the first relation by which each column follows."""
     for last in range(1, len(columns)):
         ways = [((a,), says, make) for a, (says, make) in product(range(last), _ONE.items())]
@@ -78,15 +91,30 @@ def _of_rows(lines: Sequence[int], columns: Sequence[_Column]) -> Iterator[Sum]:
             for pair in permutations(range(last), 2)
             for says, make in _TWO.items()
         ]  # fmt: skip
-        found = ([*_by(lines, [columns[i] for i in of], columns[last], says, make)]
-                 for of, says, make in ways)  # fmt: skip
-        yield from next(filter(None, found), [])
+        ways += [
+            ((*range(first, last),), " + ".join(["{}"] * (last - first)), _total)
+            for first in range(last - 2)
+        ]
+        for of, says, make in ways:
+            is_said = headings[last] == _heading(says.format(*(headings[i] for i in of)))
+            enough = 1 if is_said and says != "{}" else ENOUGH
+            if own := [*_by(lines, [columns[i] for i in of], columns[last], says, make, enough)]:
+                yield from own
+                break
+
+
+def _total(*values: Matrix) -> Matrix:
+    return np.sum(values, axis=0)
 
 
 def _by(
-    lines: Sequence[int], of: Sequence[_Column], column: _Column, says: str, make: Callable[..., Matrix]
-) -> Iterator[Sum]:
-    """Yield the wrong numbers of a column if all other rows follow by a function."""
+    lines: Sequence[int], of: Sequence[_Column], column: _Column, says: str,
+    make: Callable[..., Matrix], enough: int,
+) -> Iterator[Sum]:  # fmt: skip
+    """Yield the wrong numbers of a column if all other rows follow by a function.
+
+    enough: the digits that must agree. If headings state the function, any number can be wrong.
+    """
     digits, count, wrong = 0, 0, []
     seen: set[str] = set()
     for line, result, *terms in zip(lines, column, *of, strict=True):
@@ -101,8 +129,8 @@ def _by(
         else:
             wrong.append((line, result, terms))
         count += 1
-    if len(wrong) == 1 and count >= FEWEST_ROWS and digits >= ENOUGH:
-        yield from _misprints(*wrong[0], says, make)
+    if len(wrong) == 1 and count >= FEWEST_ROWS and digits >= enough:
+        yield from _misprints(*wrong[0], says, make, is_said=enough < ENOUGH)
 
 
 @np.errstate(all="ignore")
@@ -121,8 +149,9 @@ def _off(result: _Cell, terms: Sequence[_Cell], make: Callable[..., Matrix]) -> 
 
 
 def _misprints(
-    line: int, result: _Cell, terms: Sequence[_Cell], says: str, make: Callable[..., Matrix]
-) -> Iterator[Sum]:
+    line: int, result: _Cell, terms: Sequence[_Cell], says: str, make: Callable[..., Matrix], *,
+    is_said: bool,
+) -> Iterator[Sum]:  # fmt: skip
     """Yield the numbers of a row that are misprints: in its result, or else in one of its terms."""
     right, text = make(*(each.values for each in terms)), says.format(*(t.text for t in terms))
     for number, value, meant, half in zip(
@@ -132,6 +161,9 @@ def _misprints(
         if abs(value - meant) > FAR * 2 * half and is_misprint(number, one.right):
             yield one
             return
+    if is_said and result.values.size == 1:
+        yield one
+        return
     for i, term in enumerate(terms):
         for other in misprints(term.text):
             fixed = term._replace(values=np.array([float(other)]))
