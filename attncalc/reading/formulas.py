@@ -94,50 +94,38 @@ class Names:
 
     def filled(self, tokens: Sequence[Token]) -> Iterator[list[Token]]:
         """Yield a side with the latest numbers of its names, then with earlier ones."""
-        before: list[Token] = []
+        before = [*tokens]
         for back in range(LATEST):
             made = [*self._filled(tokens, back)]
-            if made in (before, [*tokens]) or len(made) > MOST_TOKENS:
+            if made == before or len(made) > MOST_TOKENS:
                 return
             before = made
             yield made
 
     def _filled(self, tokens: Sequence[Token], back: int) -> Iterator[Token]:
-        at = 0
-        while at < len(tokens):
-            each, after = tokens[at], tokens[at + 1 : at + 3]
-            squared = f"{_plain(each.text)}^2" if [a.text for a in after] == ["^", "2"] else ""
+        squared = False
+        for at, each in enumerate(tokens):
+            after, name = tokens[at + 1 : at + 3], _plain(each.text)
             is_call = bool(after) and after[0].text in "([" and after[0].start == each.end
-            if each.kind != "name" or is_call:
+            if squared and each.text in "^2":
+                squared = each.text == "^"
+                continue
+            squared = [a.text for a in after] == ["^", "2"] and f"{name}^2" in self.values
+            names = [f"{name}^2"] if squared else self._parts(name) if each.kind == "name" else []
+            if is_call or not names:
                 yield each
-            elif squared in self.values:
-                yield from self._value(squared, each, back)
-                at += 2
-            else:
-                names = self._parts(_plain(each.text))
-                for name in names:
-                    yield from self._value(name, each, back)
-                if not names:
-                    yield each
-            at += 1
+            for known in (self.values[one] for one in names if not is_call):
+                own = known[-1 - min(back, len(known) - 1)]
+                for kind, text in (("sign", "("), *((t.kind, t.text) for t in own), ("sign", ")")):
+                    yield Token(kind, text, each.start, each.end)
 
     def _parts(self, name: str) -> list[str]:
         """Return the known names side by side in one, as X and W_Q in XW_Q; [] for another."""
         if name in self.values:
             return [name]
-        if name in self.reserved or name[:1] not in self.values:
-            return []
-        rest = self._parts(name[1:]) if name[1:] else []
+        known = name not in self.reserved and name[:1] in self.values
+        rest = self._parts(name[1:]) if known and name[1:] else []
         return [name[:1], *rest] if rest else []
-
-    def _value(self, name: str, at: Token, back: int) -> Iterator[Token]:
-        known = self.values[name]
-        for kind, text in (
-            ("sign", "("),
-            *((each.kind, each.text) for each in known[-1 - min(back, len(known) - 1)]),
-            ("sign", ")"),
-        ):
-            yield Token(kind, text, at.start, at.end)
 
 
 def _plain(name: str) -> str:

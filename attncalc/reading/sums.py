@@ -52,10 +52,10 @@ _TEX = (
     (re.compile(r"\\(?:text|mathrm|operatorname\*?)\{ ?(softmax|exp) ?\}"), r" \1"),
     (re.compile(rf"\\[dtc]?frac{_PARTIAL}{_PARTIAL}"), r" ∂\1/∂\2 "),
     (re.compile(r"\\partial ?"), "∂"),
-    (re.compile(r"\\(?:wide)?(hat|tilde|bar)(?:\{ ?\\?([a-zA-Z]+) ?\}| \\?([a-zA-Z]+))"), r"\2\3\1"),
+    (re.compile(r"\\(?:wide)?(hat|tilde|bar)(?:\{ ?| )\\?([a-zA-Z]+)(?: ?\})?"), r"\2\1"),
     (re.compile("\u0302"), "hat"),
     (re.compile(rf"\\(?:var)?({_GREEK})(?![A-Za-z])"), r" \1"),
-    (re.compile(r"\b(?:np|torch|jnp|tf)\.(?:as)?(?:array|tensor|constant)(?=\()|(?<=\d)_(?=\d{3})"), ""),
+    (re.compile(r"\b(?:np|torch|jnp|tf)\.(?:as)?(?:array|tensor)(?=\()|(?<=\d)_(?=\d{3})"), ""),
     (re.compile(r"(?<=[\w)\]])\.T\b"), "ᵀ"),
     (re.compile(r"\b(?:np|torch|jnp|tf|math|F)\.log(?=\()"), "ln"),
     (re.compile(rf"\b(?:np|torch|jnp|tf|math|F|nn)\.(?=(?:{_FUNCTIONS})\b)"
@@ -87,7 +87,7 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 """The unit of a left side."""
-PREFIXES = (*(1000**n for n in (-3, -2, -1, 1, 2, 3)), *(1024**n for n in (-3, -2, -1, 1, 2, 3)), 100)
+PREFIXES = (*(base**n for base in (1000, 1024) for n in (-3, -2, -1, 1, 2, 3)), 100)
 """By what a unit of one side, as MiB, may divide it."""
 _LISTED = re.compile(r"^[\s>]{0,12}(?:(?:[-*•]|\(?\w{1,3}[.)])\s+){0,2}")
 _IN_ROWS = re.compile(r"\[\[[^\[\]]{1,2000}\]\]")
@@ -328,7 +328,8 @@ def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
     """
     stated = [*_statements(_whole_lines(lines)), *_statements(_summed(lines))]
     padded = frozenset(each for line in lines for each in _PADDED.findall(line[:LONGEST_LINE]))
-    loose, strict, strictest = ([_compared(e, padded, strict=way) for e in stated] for way in range(3))
+    ways = ([_compared(each, padded, strict=way) for each in stated] for way in range(3))
+    loose, strict, strictest = ways
     functions = [bool(each.lefts and each.lefts[0].has_function) for each in stated]
     chosen = strict if _are_exact(loose, strict) else loose
     own = [[*compress(each, functions)] for each in (loose, strictest)]
@@ -351,12 +352,7 @@ def _are_exact(loose: Sequence[list[Sum]], strict: Sequence[list[Sum]]) -> bool:
 
 
 def _summed(lines: Sequence[str]) -> Iterator[_Line]:
-    """Yield numbers with their sum as statements: those of sentences, and of tables' columns.
-
-    The sums of a table count if most of them are right.
-    """
-    rows: list[tuple[int, str, bool]] = []
-    column, width = 0, 0
+    """Yield numbers with the sum that a sentence states for them, as statements."""
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_LINE:
             continue
@@ -366,14 +362,6 @@ def _summed(lines: Sequence[str]) -> Iterator[_Line]:
             yield number, number, f"{' + '.join(numbers)} = {match[2]}"
         if not bracketed:
             yield from _said(lines[max(0, number - MOST_BEFORE) : number], number)
-        cells = line.strip().strip("|").split("|") if "|" in line else []
-        if len(cells) != width or width < 2:
-            yield from _if_most_are_right(rows)
-            named = [k for k, cell in enumerate(cells) if k and _OF_SUMS.fullmatch(cell)]
-            rows, column, width = [], named[0] if len(named) == 1 else 0, len(cells)
-        elif column and (row := _sum_of_row([*map(_ANY.findall, cells[: column + 1])])):
-            rows.append((number, *row))
-    yield from _if_most_are_right(rows)
 
 
 def _said(lines: Sequence[str], number: int) -> Iterator[_Line]:
@@ -402,27 +390,6 @@ def _said(lines: Sequence[str], number: int) -> Iterator[_Line]:
                 break
 
 
-def _sum_of_row(cells: list[list[str]]) -> tuple[str, bool] | None:
-    """Return the sum that the last cell states, and whether it is right; None for no sum."""
-    *before, last = cells
-    if len(last) != 1 or not before:
-        return None
-    single = [cell[0] for cell in before if len(cell) == 1]
-    ways = [way for way in (before[-1], single, single[1:]) if len(way) > 1]
-    total = float(last[0])
-    off = [abs(sum(map(float, way)) - total) - (len(way) + 1) * half_unit(last[0]) for way in ways]
-    if not ways:
-        return None
-    best = min(range(len(ways)), key=off.__getitem__)
-    return f"{' + '.join(ways[best])} = {last[0]}", off[best] <= DUST
-
-
-def _if_most_are_right(rows: Sequence[tuple[int, str, bool]]) -> Iterator[_Line]:
-    if 2 * sum(is_right for _, _, is_right in rows) > len(rows):
-        for number, text, _ in rows:
-            yield number, number, text
-
-
 def _statements(lines: Iterable[_Line]) -> Iterator[_Stated]:
     """Yield each right side with the readings of the side before it."""
     before: list[_Side] = []
@@ -435,29 +402,35 @@ def _statements(lines: Iterable[_Line]) -> Iterator[_Stated]:
         names.row(line)
         for part in _parts(plain(line)):
             first, *others = (_UNIT.sub("", e) for e in _SIGN.split(_LISTED.sub("", part)))
-            tokens = tokens_of(first)
-            is_next = bool(others) and not first.strip()
+            tokens, is_next = tokens_of(first), bool(others) and not first.strip()
             lefts = before if is_next else _readings(tokens, first, names)
             labels = labels if is_next else names.labels([], tokens)
             if is_open or first.lstrip()[:1] in _OPERATORS:
                 lefts = []
             for sign, text in zip(others[::2], others[1::2], strict=True):
                 tokens = tokens_of(text)
-                right = _beginning(tokens, text)
+                if (right := _beginning(tokens, text)) is not None:
+                    lefts = _named(right, lefts, labels, names) if right.is_literal else lefts
+                    yield _Stated(number, last, lefts, sign, right)
                 if right is None or not right.is_literal:
                     names.define(labels, tokens, text)
-                elif not any(each.operates for each in lefts):
-                    lefts = [*_by_formula(labels, names)]
-                if right is not None:
-                    yield _Stated(number, last, lefts, sign, right)
-                    if right.is_literal:
-                        for left in lefts[:1]:
-                            names.keep(labels, tokens_of(_repaired(left, right)))
-                        names.keep(labels, right.tokens)
-                        labels = []
+                labels = names.labels([] if right and right.is_literal else labels, tokens)
                 lefts = _readings(tokens, text, names)
-                labels = names.labels(labels, tokens)
             before, is_open = lefts, part.rstrip()[-1:] in _OPERATORS
+
+
+def _named(right: _Side, lefts: list[_Side], labels: Sequence[str], names: Names) -> list[_Side]:
+    """Return the readings of the side before a number, after it is kept for its names.
+
+    They are those of the formula of these names if the side is only a name. If they are not the
+    number, they are kept, too: what follows from either is right.
+    """
+    if not any(each.operates for each in lefts):
+        lefts = [*_by_formula(labels, names)]
+    for left in lefts[:1]:
+        names.keep(labels, tokens_of(_repaired(left, right)))
+    names.keep(labels, right.tokens)
+    return lefts
 
 
 def _by_formula(labels: Sequence[str], names: Names) -> Iterator[_Side]:
@@ -565,6 +538,8 @@ def _is_apart(tokens: list[Token], i: int, text: str) -> bool:
     is_spaced = text[last.end : last.end + 1] == " " or text[first.start - 1] == " "
     if last.kind == "name" and first.text in "([" and last.end == first.start:
         return False  # an index, scores[0][2], or the argument of a function
+    if last.text in "aàeéyoи" and i > 1 and is_spaced and _WORD.fullmatch(tokens[i - 2].text):
+        return first.kind == "number"  # a word of one letter
     if last.kind == "name":
         return bool(_WORD.fullmatch(last.text)) and last.text.lower() not in _NO_WORDS
     if last.text == "-":
@@ -651,11 +626,10 @@ def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: in
     numbers = right.numbers
     if len(numbers) != a.size or not right.is_literal:
         numbers = (right.text,) * a.size
-    found = [
+    return [
         Sum(*own, float(a.flat[i]), numbers[i].rstrip(".…"), is_right=False, entry=int(i))
         for i in np.flatnonzero(off)
     ]
-    return found
 
 
 def _is_sure(wrong: Sequence[Sum], count: int) -> bool:
@@ -732,6 +706,11 @@ def misprints(number: str) -> Iterator[str]:
     for i, j in pairwise(i for i, digit in enumerate(number) if digit.isdecimal()):
         if number[i] != number[j]:
             yield "".join((number[:i], number[j], number[i + 1 : j], number[i], number[j + 1 :]))
+
+
+def names_sum(heading: str) -> bool:
+    """Return whether a heading names a sum."""
+    return _OF_SUMS.fullmatch(heading) is not None
 
 
 def literal_in(cell: str) -> _Side | None:
