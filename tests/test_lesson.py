@@ -19,6 +19,7 @@ from attncalc.grading.lesson import Finding, Read
 from attncalc.problem.samples import sample
 from attncalc.reading.lesson import read_lesson
 from attncalc.reading.sums import sums_in
+from attncalc.reading.table_sums import sums_of_tables
 
 Rows = list[list[str]]
 WORDS = {
@@ -787,7 +788,7 @@ def test_results_of_a_misprinted_matrix_are_not_accused() -> None:
 
 
 def test_weights_of_printed_exponentials_are_not_accused() -> None:
-    """They follow from a misprint in an exponent, and not from the scores."""
+    """The misprint in an exponent is reported, and not the weights that follow from it."""
     text = (
         "Q = [0,5 1,0; 1,0 0,2]\n\nK = [0,02 0,00; 0,90 0,45; 0,80 0,10]\n\n"
         "S = Q Kᵀ, nicht skaliert:\n\n|  | das | alte | Haus |\n|---|---|---|---|\n"
@@ -795,9 +796,66 @@ def test_weights_of_printed_exponentials_are_not_accused() -> None:
         "Zeile 2: $e^{0,02}=1,02$, $e^{0,99}=2,69$, $e^{0,28}=1,32$; die Summe ist $5,03$.\n\n"
         "A = [0,19 0,48 0,32; 0,20 0,53 0,26]\n"
     )
-    assert not _findings(text).of("wrong")
+    (found,) = _findings(text).of("wrong")
+    assert (found.line, found.found, found.right) == (12, "0.28", "0.82")
 
 
 def test_the_gradient_of_a_loss_is_no_wrong_softmax() -> None:
     text = "s = (0.18, 2.47, 0.53), p = (0.081, 0.803, 0.115)\n\np - y = (0.081, 0.803, -0.885)\n"
     assert not _findings(text).of("wrong")
+
+
+NAMED = (
+    ("mu = 1.25\nx = (2, -1, 0.5)\nx - mu = (0.75, -2.25, {})", "-0.75", "0.75"),
+    ("p = (0.8581, 0.1419), y = (0, 1)\ndL/dz = p - y = (0.8581, {})", "-0.8581", "-0.8851"),
+    (r"$x = \begin{pmatrix}1 & 0.5\end{pmatrix}$," "\n"
+     r"$g = \begin{pmatrix}0.8581 & -0.8581\end{pmatrix}$" "\n" r"$x^\top g = \begin{pmatrix}0.8581 & -0.8581 \\ 0.4290 & %s\end{pmatrix}$",
+     "-0.4290", "0.4290"),
+    ("| d_model | 512 |\n| d_ff | 2048 |\n\n2 * d_model * d_ff = {} floats",
+     "2097152", "2079152"),
+    ("y = g * h + b, and\n\ng = [1.5, 2.0]\nh = [0.41, -1.34]\nb = [0.5, 0.1]\n\ny = [1.115, {}]",
+     "-2.580", "2.580"),
+    ("in all 12 × 7,087,872 = {}", "85,054,464", "85,045,464"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "right", "wrong"), NAMED)
+def test_a_misprint_in_a_formula_over_printed_names_is_found(
+    text: str, right: str, wrong: str
+) -> None:
+    texts = [text.replace("{}", each).replace("%s", each).split("\n") for each in (right, wrong)]
+    assert all(each.is_right for each in sums_in(texts[0]))
+    found = [(each.result, each.right) for each in sums_in(texts[1]) if not each.is_right]
+    plain = [(e.replace(",", ""), r.replace(",", "")) for e, r in [(wrong, right)]]
+    assert found == plain
+
+
+def test_what_follows_from_a_misprint_or_an_earlier_number_is_not_accused() -> None:
+    text = "W = (0.2, -0.4), g = (0.85, 0.15)\nd = 2 · g = (1.70, -0.30)\nW - d = (-1.50, -0.70)"
+    wrong = [(each.text, each.result) for each in sums_in(text.split("\n")) if not each.is_right]
+    assert wrong == [("2 · g", "-0.30")]
+    text = "T = 0.5\nz = (2, 1)\nz / T = (4.00, 2.00)\nT = 2\nz / T = (4.00, 2.00)"
+    assert all(each.is_right for each in sums_in(text.split("\n")))
+
+
+def test_a_number_of_a_unit_is_not_compared_with_one_of_another() -> None:
+    assert not [*sums_in(["2 * 6 * 8 * 64 * 1024 * 2 = 12 MiB"])]
+
+
+TABLES = (
+    ("pos | sin(pos)", "0 | 0.0000", "1 | 0.8415", "2 | 0.9093", "3 | {}", "0.1411", "0.4111"),
+    ("x | x²", "1.5 | 2.25", "-2.0 | 4.00", "0.5 | 0.25", "2.5 | {}", "6.25", "6.75"),
+    ("part | count | n", "a | 589824 + 768 | 590592", "b | 2359296 + 3072 | 2362368",
+     "c | 768 + 768 | 1536", "d | 2359296 + 768 | {}", "2360064", "2306064"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_wrong_number_in_a_column_that_follows_from_others_is_found(
+    table: Sequence[str],
+) -> None:
+    *rows, right, wrong = table
+    lines = [[f"| {row.replace('{}', each)} |" for row in rows] for each in (right, wrong)]
+    assert not [*sums_of_tables(lines[0])]
+    found = [(each.line, each.result, each.right) for each in sums_of_tables(lines[1])]
+    assert found == [(len(rows), wrong, right)]

@@ -93,8 +93,8 @@ def _wrong(
     of, says, make = way
     right, wrong = list[str](), list[tuple[int, _Cell, list[_Cell]]]()
     for line, cells in rows:
-        result, terms = cells[last], [cells[i] for i in of]
-        if result is None or not result.numbers or None in terms:
+        result, terms = cells[last], [one for i in of if (one := cells[i])]
+        if result is None or not result.numbers or len(terms) < len(of):
             continue
         off = _off(result, terms, make)
         right += result.numbers if (off <= 1).all() else ()
@@ -124,4 +124,5 @@ def _off(result: _Cell, terms: Sequence[_Cell], make: Callable[..., Matrix]) -> 
     for i, each in enumerate(terms):
         ends = [make(*values[:i], values[i] + way * each.half, *values[i + 1 :]) for way in (-1, 1)]
         room = room + np.max([np.abs(end - right) for end in ends], axis=0)
-    return np.nan_to_num(np.abs(result.values - right) / room, nan=np.inf)
+    off: Matrix = np.nan_to_num(np.abs(result.values - right) / room, nan=np.inf)
+    return off
