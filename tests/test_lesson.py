@@ -811,7 +811,7 @@ NAMED = (
     (r"$x = \begin{pmatrix}1 & 0.5\end{pmatrix}$," "\n"
      r"$g = \begin{pmatrix}0.8581 & -0.8581\end{pmatrix}$" "\n" r"$x^\top g = \begin{pmatrix}0.8581 & -0.8581 \\ 0.4290 & %s\end{pmatrix}$",
      "-0.4290", "0.4290"),
-    ("| d_model | 512 |\n| d_ff | 2048 |\n\n2 * d_model * d_ff = {} floats",
+    ("| n | 512 |\n| d_ff | 2048 |\n\n2 * n * d_ff = {} floats",
      "2097152", "2079152"),
     ("y = g * h + b, and\n\ng = [1.5, 2.0]\nh = [0.41, -1.34]\nb = [0.5, 0.1]\n\ny = [1.115, {}]",
      "-2.580", "2.580"),

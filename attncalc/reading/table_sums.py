@@ -93,7 +93,7 @@ def _wrong(
     of, says, make = way
     right, wrong = list[str](), list[tuple[int, _Cell, list[_Cell]]]()
     for line, cells in rows:
-        result, terms = cells[last], [one for i in of if (one := cells[i])]
+        result, terms = cells[last], [cell for i in of if (cell := cells[i])]
         if result is None or not result.numbers or len(terms) < len(of):
             continue
         off = _off(result, terms, make)

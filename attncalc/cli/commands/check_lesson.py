@@ -107,8 +107,8 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
     made = [*_made(known.made, sums, len(lesson.lines))]
     for part in lesson.parts():
         for example in part.examples():
-            placed = _before_misprints([*_of_example(part, example, said, seen)], known.unlike)
-            for each in _by_own_results([*placed], results, made):
+            placed = [*_of_example(part, example, said, seen)]
+            for each in _by_own_results(placed, results, made):
                 keep(*each)
     of_others = partial(_of_relations, wrong=known.unlike)
     for make in (of_others, partial(_of_sums, sums=sums, seen=seen), _of_repeated):
@@ -137,17 +137,6 @@ def _made(known: Sequence[Shown], sums: Sequence[Sum], last: int) -> Iterator[Nu
         values = np.concatenate([numbers_of(each.result) for each in own])
         shares = (values / (values.sum() or 1.0)).tolist()
         yield 1, last, {round(x, n) for x in shares for n in (2, 3, 4)}
-
-
-def _before_misprints(placed: Sequence[Placed], wrong: Sequence[Unlike]) -> Iterator[Placed]:
-    """Yield findings; none are wrong behind a misprint if several of one result are."""
-    counts = Counter(one.name for one, _, _ in placed if one.kind == WRONG)
-    told = {line for one, line, _ in placed if one.kind == WRONG}
-    first = min((one.line for one in wrong if one.line not in told), default=0)
-    other = Finding(UNCHECKED, "", why="a matrix before it has a misprint")
-    for one, line, last in placed:
-        is_behind = one.kind == WRONG and max(counts.values()) > 1 and 0 < first < line
-        yield other._replace(name=one.name) if is_behind else one, line, last
 
 
 def _of_relations(
