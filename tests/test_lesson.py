@@ -808,9 +808,9 @@ def test_the_gradient_of_a_loss_is_no_wrong_softmax() -> None:
 NAMED = (
     ("mu = 1.25\nx = (2, -1, 0.5)\nx - mu = (0.75, -2.25, {})", "-0.75", "0.75"),
     ("p = (0.8581, 0.1419), y = (0, 1)\ndL/dz = p - y = (0.8581, {})", "-0.8581", "-0.8851"),
-    (r"$x = \begin{pmatrix}1 & 0.5\end{pmatrix}$," "\n"
-     r"$g = \begin{pmatrix}0.8581 & -0.8581\end{pmatrix}$" "\n" r"$x^\top g = \begin{pmatrix}0.8581 & -0.8581 \\ 0.4290 & %s\end{pmatrix}$",
-     "-0.4290", "0.4290"),
+    (r"$x = \begin{pmatrix}1 & 0.5\end{pmatrix}$, $g = \begin{pmatrix}0.85 & -0.85\end{pmatrix}$"
+     "\n" r"$x^\top g = \begin{pmatrix}0.850 & -0.850 \\ 0.425 & %s\end{pmatrix}$",
+     "-0.425", "0.425"),
     ("| n | 512 |\n| d_ff | 2048 |\n\n2 * n * d_ff = {} floats",
      "2097152", "2079152"),
     ("y = g * h + b, and\n\ng = [1.5, 2.0]\nh = [0.41, -1.34]\nb = [0.5, 0.1]\n\ny = [1.115, {}]",
