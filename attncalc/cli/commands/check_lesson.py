@@ -19,8 +19,8 @@ from attncalc.cli.commands.refusals import refuse
 from attncalc.cli.commands.screens import written
 from attncalc.cli.streams import receive
 from attncalc.cli.targets import check_targets, deliver, output, target_of
-from attncalc.grading.lesson import RIGHT, UNCHECKED, WRONG, Checked, Finding, Read, check_example
-from attncalc.grading.lesson_rows import Printed, known_rows, misprinted, odd_rows
+from attncalc.grading.lesson import RIGHT, UNCHECKED, WRONG, Finding, Read, check_example
+from attncalc.grading.lesson_rows import misprinted
 from attncalc.grading.relations import Shown, Unlike, related
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import GIVEN
@@ -34,7 +34,6 @@ from attncalc.reading.lesson import (
     lines_of,
     numbers_of,
     read_lesson,
-    texts_of_numbers,
 )
 from attncalc.reading.sums import Sum, half_unit, is_misprint, sums_in
 from attncalc.reading.table_sums import sums_of_tables
@@ -216,31 +215,9 @@ def _of_example(
             yield one, min(lines), max(lines)
             seen.update(each.line for each in first.taken if each.what == name)
     seen.update(each.line for each in first.connections or ())
-    yield from _of_rows([*_printed(lesson, example, seen)], checked, seen)
     for unread in answer.unread:
         if unread.line not in seen and not unread.of_map:
             yield Finding("unchecked", unread.text, why=unread.why), unread.line, unread.line
-
-
-def _of_rows(
-    numbers: Sequence[Printed], checked: Checked | None, seen: set[int]
-) -> Iterator[Placed]:
-    """Yield the rows of numbers that repeat a step, or lead to it, with their wrong numbers."""
-    for odd in odd_rows(numbers, known_rows(checked.exact if checked else {})):
-        if odd.wrong:
-            made = Finding(WRONG, odd.name, odd.place, odd.wrong.text, odd.right)
-            yield made, odd.wrong.line, odd.wrong.line
-        else:
-            yield Finding(RIGHT, odd.name), odd.numbers[0].line, odd.numbers[-1].line
-        seen.update(each.line for each in odd.numbers)
-
-
-def _printed(lesson: Lesson, example: Example, seen: set[int]) -> Iterator[Printed]:
-    """Yield the numbers in the lines of an example that no result includes."""
-    for line in range(example.first, example.last + 1):
-        if line not in seen:
-            for signs, text in texts_of_numbers(lesson.with_points[line - 1]):
-                yield Printed(line, text, float(text), signs)
 
 
 def _by_own_results(
