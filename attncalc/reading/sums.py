@@ -337,7 +337,7 @@ def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
     for made, other in zip(chosen, strictest, strict=True):
         right = not made or made[0].is_right
         is_wrong = is_exact and right and other and not other[0].is_right
-        yield from other if is_wrong and _is_sure(other, 1) else made
+        yield from other if is_wrong and is_sure(other, 1) else made
 
 
 def _are_exact(loose: Sequence[list[Sum]], strict: Sequence[list[Sum]]) -> bool:
@@ -605,8 +605,8 @@ def _compared(stated: _Stated, padded: Container[str], *, strict: int) -> list[S
         return wrong
     always = set.intersection(*({one.entry for one in each} for each in made))
     best = min(made, key=len)
-    is_sure = _is_sure(best, stated.right.value.size)
-    return [one for one in best if one.entry in always] if is_sure else []
+    sure = is_sure(best, stated.right.value.size)
+    return [one for one in best if one.entry in always] if sure else []
 
 
 def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: int) -> list[Sum]:
@@ -632,7 +632,7 @@ def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: in
     ]
 
 
-def _is_sure(wrong: Sequence[Sum], count: int) -> bool:
+def is_sure(wrong: Sequence[Sum], count: int) -> bool:
     """Return whether wrong entries, of so many, are misprints, or most entries are right."""
     if not all(_ANY.fullmatch(each.result) for each in wrong):
         return False
@@ -713,7 +713,12 @@ def names_sum(heading: str) -> bool:
     return _OF_SUMS.fullmatch(heading) is not None
 
 
-def literal_in(cell: str) -> _Side | None:
-    """Return the number, vector or arithmetic that is all of a cell; None for other text."""
-    text = plain(cell).strip()
-    return _side(tokens_of(text), text) if text else None
+def compared(line: int, left: str, right: str) -> list[Sum]:
+    """Return what statement two plain texts make that are arithmetic; [] for others.
+
+    right: a number, or a vector of numbers.
+    """
+    sides = [side for each in (left, right) if (side := _side(tokens_of(each), each))]
+    if len(sides) < 2 or not sides[1].is_literal:
+        return []
+    return _compared(_Stated(line, line, sides[:1], "=", sides[1]), (), strict=0)
