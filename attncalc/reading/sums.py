@@ -541,7 +541,8 @@ def _is_apart(tokens: list[Token], i: int, text: str) -> bool:
     if last.text in "aàeéyoи" and i > 1 and is_spaced and _WORD.fullmatch(tokens[i - 2].text):
         return first.kind == "number"  # a word of one letter
     if last.kind == "name":
-        return bool(_WORD.fullmatch(last.text)) and last.text.lower() not in _NO_WORDS
+        is_list = last.text in ("sum", "mean", "max", "min") and first.kind == "number"
+        return bool(_WORD.fullmatch(last.text)) and (is_list or last.text.lower() not in _NO_WORDS)
     if last.text == "-":
         return is_spaced and text[last.start - 1 : last.start] == " "
     return is_spaced and last.text in ",:;.!?→⇒\"'"

@@ -19,7 +19,7 @@ from attncalc.cli.commands.refusals import refuse
 from attncalc.cli.commands.screens import written
 from attncalc.cli.streams import receive
 from attncalc.cli.targets import check_targets, deliver, output, target_of
-from attncalc.grading.lesson import RIGHT, UNCHECKED, WRONG, Finding, Read, check_example
+from attncalc.grading.lesson import RIGHT, UNCHECKED, WRONG, Checked, Finding, Read, check_example
 from attncalc.grading.lesson_rows import misprinted
 from attncalc.grading.relations import Shown, Unlike, related
 from attncalc.languages.catalogue import ENGLISH
@@ -35,7 +35,7 @@ from attncalc.reading.lesson import (
     numbers_of,
     read_lesson,
 )
-from attncalc.reading.sums import Sum, half_unit, is_misprint, sums_in
+from attncalc.reading.sums import Sum, half_unit, sums_in
 from attncalc.reading.table_sums import sums_of_tables
 from attncalc.writing.forms import form_of
 from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
@@ -106,8 +106,8 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
     made = [*_made(known.made, sums, len(lesson.lines))]
     for part in lesson.parts():
         for example in part.examples():
-            placed = [*_of_example(part, example, said, seen)]
-            for each in _by_own_results(placed, results, made):
+            placed = _of_example(part, example, said, seen, [one.line for one in known.unlike])
+            for each in _by_own_results([*placed], results, made):
                 keep(*each)
     of_others = partial(_of_relations, wrong=known.unlike)
     for make in (of_others, partial(_of_sums, sums=sums, seen=seen), _of_repeated):
@@ -179,17 +179,42 @@ def _of_repeated(lesson: Lesson, found: Sequence[Finding]) -> Iterator[Placed]:
 
 
 def _of_example(
-    lesson: Lesson, example: Example, said: Mapping[str, Any], seen: set[int]
+    lesson: Lesson, example: Example, said: Mapping[str, Any], seen: set[int], wrong: Sequence[int]
 ) -> Iterator[Placed]:
-    """Yield the report of an example: its results, its given matrices, and text not read."""
+    """Yield the report of an example, on lines of which some are `wrong` by themselves.
+
+    If several numbers of a result are wrong, those that follow from such a line are not checked.
+    """
     size = sum(len(line) for line in lesson.lines[example.first - 1 : example.last])
     is_plain = size > LONG or bool(lesson.rules)
     read = partial(lesson.read, example)
     checked = check_example(example.matrices, example.own, read, said, by_one=is_plain)
+    placed = [*_placed(lesson, example, checked, seen)]
+    counts = Counter(one.name for one, _, _ in placed if one.kind == WRONG)
+    sources = [(one.name, at) for one, a, b in placed for at in wrong if a <= at <= b]
+    for one, line, last in placed:
+        needs = _needs(one.name, checked.steps if checked else {})
+        behind = [at for name, at in sources if name in needs and at < line]
+        if one.kind == WRONG and max(counts.values()) > 1 and behind:
+            why = f"it follows from a wrong number before it, {lesson.where(min(behind))}"
+            one = Finding(UNCHECKED, one.name, why=why)
+        yield one, line, last
+
+
+def _needs(name: str, steps: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return what a step is computed from, and what that is computed from."""
+    return {
+        each for one in steps.get(name, ()) for each in (one, *_needs(one, steps)) if each != name
+    }
+
+
+def _placed(
+    lesson: Lesson, example: Example, checked: Checked | None, seen: set[int]
+) -> Iterator[Placed]:
+    """Yield the report of an example: its results, its given matrices, and text not read."""
     first = lesson.read(example)
     answer, given, results, steps, *_ = checked or (first, (), (), ())
     results = (*_by_known_rules(lesson, _of_own_matrix(lesson, example, answer, results)),)
-    results = (*_of_other_numbers(results, answer),)
     for name, own in groupby(results, lambda each: each.name):
         matrix = answer.matrices[name]
         lines = lines_of(lesson, answer, name, _rows(matrix)) or [example.first]
@@ -285,23 +310,6 @@ def _of_own_matrix(
         ):
             others.add(name)
     return [each for each in results if each.kind != WRONG or each.name not in others]
-
-
-def _of_other_numbers(results: Sequence[Finding], answer: Answer) -> Iterator[Finding]:
-    """Yield the results; a row of which no number is right, nor a misprint, is not checked."""
-    off = Counter(
-        (one.name, one.place[:-1])
-        for one in results
-        if one.kind == WRONG and not is_misprint(*(e.replace(",", ".") for e in one[3:5]))
-    )
-    why, told = "the lesson may compute it from other numbers", set[str]()
-    for one in results:
-        count = off[one.name, one.place[:-1]]
-        if one.kind != WRONG or count != answer.matrices[one.name].shape[-1] or count < 2:
-            yield one
-        elif one.name not in told:
-            told.add(one.name)
-            yield Finding(UNCHECKED, one.name, why=why)
 
 
 def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:
