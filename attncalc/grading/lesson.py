@@ -246,7 +246,6 @@ def _joined(parts: Sequence[Checked], tokens: Matrix) -> Checked | None:
     return parts[0]._replace(
         answer=replace(first, matrices=matrices, unread=unread),
         findings=tuple(each for name in findings if name in matrices for each in findings[name]),
-        exact={},
     )
 
 

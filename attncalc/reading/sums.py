@@ -459,7 +459,7 @@ def _repaired(left: _Side, right: _Side) -> str:
     if a.shape != b.shape:
         return right.text
     count = max(map(_decimals, right.numbers))
-    is_wrong = np.abs(a - b) > CARRIED * 0.5 * 10.0**-count
+    is_wrong = np.abs(a - b) > 10.0**-count
     return str(np.where(is_wrong, np.round(a, count), b).tolist())
 
 

@@ -192,13 +192,16 @@ def _of_example(
     placed = [*_placed(lesson, example, checked, seen)]
     counts = Counter(one.name for one, _, _ in placed if one.kind == WRONG)
     sources = [(one.name, at) for one, a, b in placed for at in wrong if a <= at <= b]
+    told = set[tuple[str, str]]()
     for one, line, last in placed:
         needs = _needs(one.name, checked.steps if checked else {})
         behind = [at for name, at in sources if name in needs and at < line]
         if one.kind == WRONG and max(counts.values()) > 1 and behind:
             why = f"it follows from a wrong number before it, {lesson.where(min(behind))}"
             one = Finding(UNCHECKED, one.name, why=why)
-        yield one, line, last
+        if (one.name, one.why) not in told:
+            yield one, line, last
+        told |= {(one.name, one.why)} if one.kind == UNCHECKED else set()
 
 
 def _needs(name: str, steps: Mapping[str, Sequence[str]]) -> set[str]:
