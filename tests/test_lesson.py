@@ -19,6 +19,7 @@ from attncalc.grading.lesson import Finding, Read
 from attncalc.problem.samples import sample
 from attncalc.reading.lesson import read_lesson
 from attncalc.reading.sums import sums_in
+from attncalc.reading.table_sums import sums_of_tables
 
 Rows = list[list[str]]
 WORDS = {
@@ -567,24 +568,10 @@ So token 1 has the weights 0.245, 0.090 and 0.665.
 """
 
 
-def test_exponentials_sums_and_repeated_rows_of_a_right_lesson_are_right() -> None:
+def test_a_misprint_in_a_row_between_the_results_is_found() -> None:
     assert not _findings(ROWS).of("wrong")
-    assert {each.name for each in _findings(ROWS).of("right")} >= {"exp(S)", "sum of exp(S)"}
-
-
-@pytest.mark.parametrize(
-    ("was", "now", "what", "right"),
-    [
-        ("20.086  2.718", "20.086  2.778", "exp(S)[3,2]", "2.718"),
-        ("11.107 and 30.193", "11.107 and 30.913", "sum of exp(S)[3,1]", "30.193"),
-        ("weights 0.245, 0.090", "weights 0.245, 0.080", "A[1,2]", "0.090"),
-    ],
-)
-def test_a_misprint_in_a_row_between_the_results_is_found(
-    was: str, now: str, what: str, right: str
-) -> None:
-    (found,) = _findings(ROWS.replace(was, now)).of("wrong")
-    assert (found.what, found.right) == (what, right)
+    (found,) = _findings(ROWS.replace("20.086  2.718", "20.086  2.778")).of("wrong")
+    assert (found.what, found.right) == ("the exponentials of line 7", "2.718")
 
 
 @pytest.mark.parametrize(
@@ -685,18 +672,6 @@ def test_the_input_with_the_largest_share_of_a_product_is_used() -> None:
     assert not _findings(f"{text}Q = [2 1; 1 2]\n").of("wrong")
 
 
-POWERS = "e^4 = 54.598\ne^1 = 2.718\ne^3 = 20.086\n\n"
-
-
-@pytest.mark.parametrize("powers", [POWERS, "(54.598, 2.718, 20.086), "])
-def test_a_misprint_in_the_sum_of_exponentials_is_found(powers: str) -> None:
-    assert not _findings(f"{SCORES}{powers}They add up to 77.402.\n").of("wrong")
-    found = _findings(f"{SCORES}{powers}They add up to 77.042.\n").of("wrong")
-    assert [(e.what, e.found, e.right) for e in found] == [
-        ("sum of exp(S)[1,1]", "77.042", "77.402")
-    ]
-
-
 def test_the_context_of_cross_attention_has_any_name() -> None:
     given = "X = [1 2; 0 1]\n\nC = [2 -1; 1 1; 0 3]\n\nW_Q = [1 0; 0 2]\n\nW_K = [1 1; 0 2]\n\n"
     found = checked(f"{given}Q = [1 4; 0 2]\n\nK = [2 0; 1 3; 0 9]\n").of("wrong")
@@ -786,8 +761,25 @@ def test_results_of_a_misprinted_matrix_are_not_accused() -> None:
     assert (found.line, found.found, found.right) == (9, "9.251", "2.951")
 
 
+WEIGHTS = (
+    "Q = [1.0 0.0; 0.0 2.0; 1.0 1.0]\n\nK = [2.0 1.0; 1.0 3.0; 0.0 1.0]\n\n"
+    "S = Q Kᵀ = [2.0 1.0 0.0; 2.0 6.0 2.0; 3.0 4.0 1.0]\n\n"
+    "S / √2 = [1.414 0.707 0.000; 1.414 4.243 1.414; 2.121 2.828 0.707]\n\n"
+    "A = [0.576 0.284 0.140; 0.053 0.894 0.053; 0.200 0.300 0.500]\n"
+)
+
+
+def test_weights_wrong_throughout_are_reported_unless_they_follow_from_a_reported_number() -> None:
+    found = _findings(WEIGHTS).of("wrong")
+    assert [each.what for each in found] == ["A[3,1]", "A[3,2]", "A[3,3]"]
+    read = _findings(WEIGHTS.replace("2.0; 3.0", "2.0; 3.5"))
+    assert [each.what for each in read.of("wrong")] == ["S[3,1]"]
+    (found,) = (each for each in read.of("unchecked") if each.name == "A")
+    assert found.why == "it follows from a wrong number before it, line 5"
+
+
 def test_weights_of_printed_exponentials_are_not_accused() -> None:
-    """They follow from a misprint in an exponent, and not from the scores."""
+    """The misprint in an exponent is reported, and not the weights that follow from it."""
     text = (
         "Q = [0,5 1,0; 1,0 0,2]\n\nK = [0,02 0,00; 0,90 0,45; 0,80 0,10]\n\n"
         "S = Q Kᵀ, nicht skaliert:\n\n|  | das | alte | Haus |\n|---|---|---|---|\n"
@@ -795,9 +787,66 @@ def test_weights_of_printed_exponentials_are_not_accused() -> None:
         "Zeile 2: $e^{0,02}=1,02$, $e^{0,99}=2,69$, $e^{0,28}=1,32$; die Summe ist $5,03$.\n\n"
         "A = [0,19 0,48 0,32; 0,20 0,53 0,26]\n"
     )
-    assert not _findings(text).of("wrong")
+    (found,) = _findings(text).of("wrong")
+    assert (found.line, found.found, found.right) == (12, "0.28", "0.82")
 
 
 def test_the_gradient_of_a_loss_is_no_wrong_softmax() -> None:
     text = "s = (0.18, 2.47, 0.53), p = (0.081, 0.803, 0.115)\n\np - y = (0.081, 0.803, -0.885)\n"
     assert not _findings(text).of("wrong")
+
+
+NAMED = (
+    ("mu = 1.25\nx = (2, -1, 0.5)\nx - mu = (0.75, -2.25, {})", "-0.75", "0.75"),
+    ("p = (0.8581, 0.1419), y = (0, 1)\ndL/dz = p - y = (0.8581, {})", "-0.8581", "-0.8851"),
+    (r"$x = \begin{pmatrix}1 & 0.5\end{pmatrix}$, $g = \begin{pmatrix}0.85 & -0.85\end{pmatrix}$"
+     "\n" r"$x^\top g = \begin{pmatrix}0.850 & -0.850 \\ 0.425 & %s\end{pmatrix}$",
+     "-0.425", "0.425"),
+    ("| n | 512 |\n| d_ff | 2048 |\n\n2 * n * d_ff = {} floats",
+     "2097152", "2079152"),
+    ("y = g * h + b, and\n\ng = [1.5, 2.0]\nh = [0.41, -1.34]\nb = [0.5, 0.1]\n\ny = [1.115, {}]",
+     "-2.580", "2.580"),
+    ("in all 12 × 7,087,872 = {}", "85,054,464", "85,045,464"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "right", "wrong"), NAMED)
+def test_a_misprint_in_a_formula_over_printed_names_is_found(
+    text: str, right: str, wrong: str
+) -> None:
+    texts = [text.replace("{}", each).replace("%s", each).split("\n") for each in (right, wrong)]
+    assert all(each.is_right for each in sums_in(texts[0]))
+    found = [(each.result, each.right) for each in sums_in(texts[1]) if not each.is_right]
+    plain = [(e.replace(",", ""), r.replace(",", "")) for e, r in [(wrong, right)]]
+    assert found == plain
+
+
+def test_what_follows_from_a_misprint_or_an_earlier_number_is_not_accused() -> None:
+    text = "W = (0.2, -0.4), g = (0.85, 0.15)\nd = 2 · g = (1.70, -0.30)\nW - d = (-1.50, -0.70)"
+    wrong = [(each.text, each.result) for each in sums_in(text.split("\n")) if not each.is_right]
+    assert wrong == [("2 · g", "-0.30")]
+    text = "T = 0.5\nz = (2, 1)\nz / T = (4.00, 2.00)\nT = 2\nz / T = (4.00, 2.00)"
+    assert all(each.is_right for each in sums_in(text.split("\n")))
+
+
+def test_a_number_of_a_unit_is_not_compared_with_one_of_another() -> None:
+    assert not [*sums_in(["2 * 6 * 8 * 64 * 1024 * 2 = 12 MiB"])]
+
+
+TABLES = (
+    ("pos | sin(pos)", "0 | 0.0000", "1 | 0.8415", "2 | 0.9093", "3 | {}", "0.1411", "0.4111"),
+    ("x | x²", "1.5 | 2.25", "-2.0 | 4.00", "0.5 | 0.25", "2.5 | {}", "6.25", "6.75"),
+    ("part | count | n", "a | 589824 + 768 | 590592", "b | 2359296 + 3072 | 2362368",
+     "c | 768 + 768 | 1536", "d | 2359296 + 768 | {}", "2360064", "2306064"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_wrong_number_in_a_column_that_follows_from_others_is_found(
+    table: Sequence[str],
+) -> None:
+    *rows, right, wrong = table
+    lines = [[f"| {row.replace('{}', each)} |" for row in rows] for each in (right, wrong)]
+    assert not [*sums_of_tables(lines[0])]
+    found = [(each.line, each.result, each.right) for each in sums_of_tables(lines[1])]
+    assert found == [(len(rows), wrong, right)]

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import chain
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,17 +121,17 @@ Reader = Callable[[Expected], Answer]
 class Checked(NamedTuple):
     """A checked example: its answer, and the finding for each result.
 
-    `steps` are those that follow from its given matrices. `lost` counts the entries of matrices
-    that are not results under the convention; `loose` those that only some rounding explains.
+    `steps` are those that follow from its given matrices, with what each is computed from. `lost`
+    counts the entries of matrices that are not results under the convention; `loose` those that
+    only some rounding explains.
     """
 
     answer: Answer
     given: tuple[str, ...]
     findings: tuple[Finding, ...]
-    steps: frozenset[str]
+    steps: Mapping[str, tuple[str, ...]]
     lost: int
     loose: int = 0
-    exact: Mapping[str, Matrix] = MappingProxyType({})
 
     @property
     def cost(self) -> int:
@@ -247,7 +246,6 @@ def _joined(parts: Sequence[Checked], tokens: Matrix) -> Checked | None:
     return parts[0]._replace(
         answer=replace(first, matrices=matrices, unread=unread),
         findings=tuple(each for name in findings if name in matrices for each in findings[name]),
-        exact={},
     )
 
 
@@ -484,11 +482,8 @@ def _checked(
         for name in own
         if name in IN_ORDER and name not in steps and name not in names
     )
-    exact = {name: key.exact[name].astype(np.float64) for name in steps}
-    for each in shown:
-        if each.under and (printed := answer.matrices[each.name]).shape == exact[each.name].shape:
-            exact[each.name] = printed.values
-    return Checked(answer, names, shown, frozenset(steps), lost, judge.loose, exact)
+    inputs = {name: step.inputs for name, step in steps.items()}
+    return Checked(answer, names, shown, inputs, lost, judge.loose)
 
 
 def _with_all_heads(written: WrittenMatrix, key: Key, name: str) -> WrittenMatrix:
@@ -674,7 +669,7 @@ class _Judge:
 
     def _unsure(self, step: Step, written: WrittenMatrix, wrong: Matrix) -> str:
         """Return why a step may follow from something else than the given matrices; "" if not."""
-        if self.is_of_others and wrong.all():
+        if self.is_of_others and wrong[~np.isnan(written.values)].all():
             return "a step before it has another shape"
         if wrong.ndim == 3 and any(head.all() for head in wrong):
             return "no entry of a head follows from the values read before it"

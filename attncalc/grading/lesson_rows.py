@@ -1,26 +1,19 @@
-"""Rows of numbers in a lesson that its results do not include: exponentials, sums, repetitions.
-
-A row of a text that agrees with a row of the example in all numbers but one has a wrong number.
-"""
+"""Rows and columns of numbers in a lesson, and what sentences repeat with a misprint."""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import combinations, groupby
 from typing import NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
-from attncalc.base.types import Matrix, Place
-from attncalc.equations.rows import exponentials
-from attncalc.problem.fields import own_name
 from attncalc.reading.plain.marks import COMMA
-from attncalc.reading.sums import is_misprint, misprints
+from attncalc.reading.sums import misprints
 
 FEWEST, FEWEST_TELLING = 3, 2
-FEWEST_OF_WEIGHTS = 2
-"""The fewest rows that sum to 1 for another one to be a row of weights."""
+FEWEST_OF_WEIGHTS, MOST_COLUMNS = 2, 12
+"""The fewest rows that sum to 1 for another one to be a row of weights; the most columns."""
 """The fewest numbers of a row, and of its right numbers with decimals that are not 0 or 1."""
 MOST_NUMBERS = 20_000
 """The largest number of numbers of an example that are compared."""
@@ -43,9 +36,9 @@ _ROW = re.compile(
     rf"(?<![\w.-]){_NUMBER.pattern}(?:(?: ?[,;&|]| ?\\[ ,;]| (?=[-\d.]))(?:\\[ ,;]| ){{0,2}}"
     rf"{_NUMBER.pattern}){{1,15}}(?![\w.]\d)"
 )
-ROUNDED, CARRIED = (0.6, 1.5), (3.5, 10.0)
-"""The largest error of right numbers, and the smallest of a wrong one, in units of its last digit:
-by rounding once, or also before."""
+_POWER = re.compile(
+    r"(?:\be ?\^ ?\{?|\bexp(?:\\left)?\(|\bexp ?\{)\s?(-?\d{1,9}(?:\.\d{1,15})?)(?=[\s)}])"
+)
 
 
 class Printed(NamedTuple):
@@ -65,83 +58,6 @@ class Printed(NamedTuple):
     def unit(self) -> float:
         """The unit of its last digit."""
         return 10.0**-self.decimals
-
-
-class Odd(NamedTuple):
-    """A row of a text as that of a matrix, with its wrong number and the right one, if any."""
-
-    numbers: Sequence[Printed]
-    name: str
-    place: Place = ()
-    wrong: Printed | None = None
-    right: str = ""
-
-
-def known_rows(steps: Mapping[str, Matrix]) -> dict[str, Matrix]:
-    """Return the steps of an example, and what lies between scores and weights, by name.
-
-    steps: the exact steps, each of shape (n, m) or (heads, n, m).
-    """
-    made = dict(steps)
-    for name in [each for each in steps if own_name(each).startswith("S")]:
-        shifts = {"": None, f" - max {name}": steps[name].max(axis=-1, keepdims=True)}
-        with np.errstate(all="ignore"):
-            for says, shift in shifts.items():
-                if shift is not None:
-                    made[f"{name}{says}"] = steps[name] - shift
-                powers = exponentials(steps[name].copy(), shift)
-                made[f"exp({name}{says})"] = powers
-                made[f"sum of exp({name}{says})"] = powers.sum(axis=-1, keepdims=True)
-    return made
-
-
-def odd_rows(numbers: Sequence[Printed], steps: Mapping[str, Matrix]) -> Iterator[Odd]:
-    """Yield the rows of a text that are rows or columns of known matrices, in reading order."""
-    numbers = numbers[:MOST_NUMBERS]
-    rows = (*_lines(numbers), *columns_of(numbers))
-    flat = [each for row in rows for each in (*row, None)]
-    values = np.array([np.nan if each is None else each.value for each in flat])
-    units = np.array([1.0 if each is None else each.unit for each in flat])
-    taken: set[int] = set()
-    for is_right in (True, False):  # no number is wrong in a row that agrees with another
-        for vector, entries in _vectors(steps):
-            is_sum = entries[-1][0] != entries[0][0]
-            for start in _nearly(vector, values, units):
-                own = [each for each in flat[start : start + len(vector)] if each]
-                ids = {*map(id, own[-1:] if is_sum else own)}  # exponentials may be right alone
-                if ids & taken or not _is_list(own[:-1] if is_sum else own):
-                    continue
-                odd = _compared(own, vector, entries)
-                if odd is None and is_sum:  # of the printed exponentials
-                    total = sum(each.value for each in own[:-1])
-                    odd = _compared(own, np.append(vector[:-1], total), entries)
-                if odd and (odd.wrong is None) == is_right:
-                    taken |= ids
-                    yield odd
-
-
-def _is_list(numbers: Sequence[Printed]) -> bool:
-    """Return whether numbers are below each other, or have the same signs between them."""
-    is_column = len({each.line for each in numbers}) == len(numbers)
-    return is_column or len({each.signs for each in numbers[1:]}) < 2
-
-
-def _nearly(vector: Matrix, values: Matrix, units: Matrix) -> list[int]:
-    """Return where all numbers of a vector but one may follow each other."""
-    if len(values) < len(vector):
-        return []
-    windows = sliding_window_view(values, len(vector))
-    with np.errstate(invalid="ignore"):
-        near = np.abs(windows - vector) <= CARRIED[0] * sliding_window_view(units, len(vector))
-    is_whole = ~np.isnan(windows).any(axis=-1)
-    return np.flatnonzero(is_whole & (near.sum(axis=-1) >= len(vector) - 1)).tolist()
-
-
-def _lines(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
-    """Yield the numbers of each line, with the first one of the next line."""
-    for own, below in pairwise([*_by_line(numbers), []]):
-        is_near = below and below[0].line == own[-1].line + 1
-        yield own + below[:1] if is_near else own
 
 
 def columns_of(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
@@ -176,54 +92,6 @@ def _by_line(numbers: Sequence[Printed]) -> list[list[Printed]]:
     return [[*own] for _, own in groupby(numbers, key=lambda each: each.line)]
 
 
-Entry = tuple[str, Place]
-"""A known number: its matrix and its place."""
-
-
-def _vectors(steps: Mapping[str, Matrix]) -> Iterator[tuple[Matrix, list[Entry]]]:
-    """Yield the rows and columns of matrices with their entries, and exponentials with their sum.
-
-    Masked scores are left out, as a text leaves them out of the sum.
-    """
-    for name, values in steps.items():
-        for head in np.ndindex(values.shape[:-2]):
-            matrix = values[head]
-            for turned in (False, True):
-                for i, vector in enumerate(matrix.T if turned else matrix):
-                    pairs = [(k, i) if turned else (i, k) for k in range(len(vector))]
-                    entries = [(name, tuple(x + 1 for x in (*head, *pair))) for pair in pairs]
-                    own = [(v, e) for v, e in zip(vector, entries, strict=True) if np.isfinite(v)]
-                    if len(own) >= FEWEST:
-                        yield np.array([v for v, _ in own]), [e for _, e in own]
-                    if name.startswith("exp(") and not turned:
-                        own = [each for each in own if each[0]]
-                        of_sum = f"sum of {name}", (*(x + 1 for x in (*head, i)), 1)
-                        summed = np.array([v for v, _ in own] + [vector.sum()])
-                        if len(summed) >= FEWEST and np.isfinite(summed).all():
-                            yield summed, [*(e for _, e in own), of_sum]
-
-
-def _compared(own: Sequence[Printed], values: Matrix, entries: Sequence[Entry]) -> Odd | None:
-    """Return a row as that of a matrix if at most one number differs; None if it is another."""
-    off = np.array([abs(n.value - v) / n.unit for n, v in zip(own, values, strict=True)])
-    for right, wrong in (ROUNDED, CARRIED):
-        agrees = off <= right
-        telling = sum(
-            bool(fits) and len(n.text.rstrip("0").partition(".")[2]) >= DECIMALS
-            for n, fits in zip(own, agrees, strict=True)
-        )
-        if telling < FEWEST_TELLING or agrees.sum() < len(own) - 1:
-            continue
-        if agrees.all():
-            return Odd(own, *entries[0])
-        at = int(np.argmin(agrees))
-        meant = f"{values[at]:.{own[at].decimals}f}"
-        tells = own[at].decimals >= DECIMALS and float(meant) not in (0, 1)
-        is_wrong = tells and off[at] > wrong and is_misprint(own[at].text.lstrip("+"), meant)
-        return Odd(own, *entries[at], own[at], meant) if is_wrong else None
-    return None
-
-
 def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
     """Yield what sentences repeat with a misprint: its name, the wrong number, and the right one.
 
@@ -232,7 +100,11 @@ def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
     lines = [line.replace(COMMA, ".").replace("−", "-") for line in lines]
     rows = [(n, row) for n, line in enumerate(lines, start=1) for row in _ROW.findall(line)]
     texts = [(n, _NUMBER.findall(row)) for n, row in rows][:MOST_NUMBERS]
+    powers = [(n, _POWER.findall(line)) for n, line in enumerate(lines, start=1)]
+    texts = sorted([*texts, *(each for each in powers if len(each[1]) > FEWEST_TELLING)])
     counts = Counter(text for _, row in texts for text in row)
+    texts += [(n, row[1:]) for n, row in texts if row[0].isdecimal() and "." in row[-1] and row[2:]]
+    texts.sort()
     by_place: dict[tuple[int, int, tuple[str, ...]], dict[str, int]] = {}
     told = set()
     for line, row in texts:
@@ -242,7 +114,8 @@ def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
             meant = [each for each in misprints(text) if known.get(each, line) < line]
             tells = max(map(_decimals, others)) >= DECIMALS <= _decimals(text)
             is_one = len(meant) == len(known) == counts[text] == 1
-            if is_one and tells and _is_sentence(lines, line):
+            is_said = _is_sentence(lines, line) or _POWER.search(lines[line - 1])
+            if is_one and tells and is_said:
                 told.add(text)
                 yield "a repeated row", Printed(line, text, float(text)), meant[0]
             known.setdefault(text, line)
@@ -256,13 +129,25 @@ def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
 
 def _in_weights(rows: Sequence[tuple[int, list[str]]]) -> Iterator[tuple[Printed, str]]:
     """Yield numbers of rows that sum to 1 if their digits are swapped, as other rows do."""
+    by_columns: dict[tuple[int, int], list[tuple[int, list[str]]]] = {(0, 0): []}
+    for line, row in rows:  # whole ones, or columns of a table
+        by_columns[0, 0].append((line, row))
+        for start, end in combinations(range(min(len(row), MOST_COLUMNS) + 1), 2):
+            if FEWEST <= end - start < len(row):
+                by_columns.setdefault((start, end - len(row)), []).append((line, row[start:end]))
+    for own in by_columns.values():
+        yield from _in_rows_of_weights(own)
+
+
+def _in_rows_of_weights(rows: Sequence[tuple[int, list[str]]]) -> Iterator[tuple[Printed, str]]:
     weights = [
         (line, row, np.array([*map(float, row)]), (len(row) + 1) * 0.5 * 10.0 ** -_decimals(row[0]))
         for line, row in rows
         if len(row) >= FEWEST and min(map(_decimals, row)) >= DECIMALS
         if all(0 <= float(text) < 1 for text in row)
     ]
-    if sum(abs(values.sum() - 1) <= room for *_, values, room in weights) < FEWEST_OF_WEIGHTS:
+    right = sum(abs(values.sum() - 1) <= room for *_, values, room in weights)
+    if right < max(FEWEST_OF_WEIGHTS, len(weights) / 2):
         return
     for line, row, values, room in weights:
         swapped = [

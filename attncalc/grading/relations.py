@@ -248,7 +248,8 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
         for own in (column, column[:-1])  # the last may be their sum
         if len({each.line for each in own}) == len(own)
     ]
-    for lists, kind in ((columns, COLUMN), (rows_of(numbers), ROW)):
+    rows = [own for row in rows_of(numbers) for own in (row, row[:-1])]
+    for lists, kind in ((columns, COLUMN), (rows, ROW)):
         every = (_matrix([[n.text for n in own]], [[n.line for n in own]], kind) for own in lists)
         found += islice(filter(None, every), MOST_LISTS)
     return sorted(found, key=lambda each: each.spread[-1])
@@ -382,6 +383,8 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
     """Yield functions of a matrix whose masked entries are 0 in another."""
     yield SAME, lambda x: x
     yield "the exponentials of", lambda x: x.each(np.exp)
+    if (one.values < 0).any():
+        yield "the positive part of", lambda x: x.each(lambda end: np.maximum(end, 0))
     yield "the tanh of", lambda x: x.each(np.tanh)
     yield "the square roots of", lambda x: x.each(np.sqrt)
     yield "the shares in the sum of", lambda x: share(x.low, x.high)
@@ -439,8 +442,9 @@ def _bits(each: Shown, made: Interval, agrees: Matrix) -> float:
     """Return how improbable the agreement of entries is by chance, of each number once."""
     unit = np.where(each.half > 0, 2 * each.half, 1.0)
     width = np.maximum(made.high - made.low, unit)
-    ratios = np.maximum(1, 2 * each.values.std() / width)
-    bits = np.where(agrees & (each.values != 0), np.minimum(np.log2(ratios), LARGEST), 0)
+    is_telling = np.isfinite(each.values) & (each.values != 0)
+    ratios = np.maximum(1, 2 * each.values[np.isfinite(each.values)].std() / width)
+    bits = np.where(agrees & is_telling, np.minimum(np.log2(ratios), LARGEST), 0)
     ordered = np.argsort(~agrees.ravel(), kind="stable")
     _, firsts = np.unique(np.abs(each.values.ravel()[ordered]), return_index=True)
     return float(bits.ravel()[ordered][firsts].sum())

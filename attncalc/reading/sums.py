@@ -6,13 +6,14 @@ neighbors, with the error that the rounding of their numbers allows. Sides with 
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.equations import rows
+from attncalc.reading.formulas import Names, Token, tokens_of
 from attncalc.reading.plain.valuing import NoValue, Parser
 
 LONGEST_LINE = 2000
@@ -28,20 +29,45 @@ FEWEST_EXACT, MOST_DOUBTFUL = 3, 4
 """The fewest right statements by exact numbers, and how many for each doubtful one, for numbers
 with fewer decimals than results to be exact."""
 DUST, DEGREES = 1e-9, 15
+CARRIED, MOST_RIGHT = 10, 3
+"""The least error of a result of a formula with names, in half units of its last place, and how
+many entries it has for each wrong one."""
+_THOUSANDS = re.compile(
+    r"(?<![\w.,(\[{])[1-9]\d{0,2}(?:(?:,|\{,\}|\\,|[\u202f\u2009\u00a0'’])\d{3}"
+    r"|(?:[. ]\d{3}(?=[. ]\d{3})|(?<=[. ]\d{3})[. ]\d{3}))+(?!,?\d|\.\d)"
+)
+_BROKEN = re.compile(
+    r"\d\.\d(?!\d\d\b)|(?<!\w)e ?(?:\^|\*\*)|exp|,\d{1,2}(?!\d)|,\}?\d{4}|\{,\}\d{1,2}(?!\d)"
+)
+"""Thousands, which are separated in integers, and signs of other numbers on a line."""
 _SIGN = re.compile(r"(?<![<>!:=≤≥])(=|≈|≃|≅|\\(?:approx|simeq|doteq)(?![A-Za-z]))(?![=>])&?")
+_PARTIAL = r"\{ ?(?:\\partial|∂|d) ?((?:[^{}\\]|\{[^{}]{0,9}\}){1,20})\}"
+_GREEK = "alpha|beta|gamma|delta|epsilon|eta|theta|lambda|mu|rho|sigma|tau|phi|omega|Delta"
+_FUNCTIONS = "sqrt|exp|softmax|tanh|sin|cos|ln|log|max|min|mean|sum|sigmoid|relu"
 _TEX = (
     (re.compile(r"(?<=[\w)\]])(?:[ \t]{3}|\t| (?= [A-Za-z(\[√]))"), "; "),  # columns
     (re.compile(r"(?<![\\\d])(?<!\d )%.*|\\(?:label|tag|ref|eqref|cite)\{[^{}]{0,60}\}"), " "),
     (re.compile(r"\\begin\{(?:[bpvBV]?(?:small)?matrix|array)\}(?:\{[clr|]{0,20}\})?"), "[["),
     (re.compile(r"(?:\\\\)?\s{0,9}\\end\{(?:[bpvBV]?(?:small)?matrix|array)\}"), "]]"),
     (re.compile(r"\\(?:text|mathrm|operatorname\*?)\{ ?(softmax|exp) ?\}"), r" \1"),
+    (re.compile(rf"\\[dtc]?frac{_PARTIAL}{_PARTIAL}"), r" ∂\1/∂\2 "),
+    (re.compile(r"\\partial ?"), "∂"),
+    (re.compile(r"\\(?:wide)?(hat|tilde|bar)(?:\{ ?| )\\?([a-zA-Z]+)(?: ?\})?"), r"\2\1"),
+    (re.compile("\u0302"), "hat"),
+    (re.compile(rf"\\(?:var)?({_GREEK})(?![A-Za-z])"), r" \1"),
+    (re.compile(r"\b(?:np|torch|jnp|tf)\.(?:as)?(?:array|tensor)(?=\()|(?<=\d)_(?=\d{3})"), ""),
+    (re.compile(r"(?<=[\w)\]])\.T\b"), "ᵀ"),
+    (re.compile(r"\b(?:np|torch|jnp|tf|math|F)\.log(?=\()"), "ln"),
+    (re.compile(rf"\b(?:np|torch|jnp|tf|math|F|nn)\.(?=(?:{_FUNCTIONS})\b)"
+                r"|, ?(?:dim|axis|keepdims?) ?= ?[-\w]{1,9}"), ""),
     (re.compile(r"(?<!\\)\\(?:(?:text|mathrm|mathbf|boldsymbol|operatorname\*?|boxed|vec)(?=\{)"
                 r"|left|right|[bB]ig+[lr]?|displaystyle|[,;!:> ()\[\]])|[`$]"), " "),
     (re.compile(r"\\(?:begin|end)\{[a-z*]{1,20}\}"), " "),
-    (re.compile(r"\\(?:cdot|times|odot)(?![A-Za-z])|(?<=[\d)\]]) ?[x×∗⋅✕•] ?(?=[-\d(\[.])"), "·"),
+    (re.compile(r"\\odot(?![A-Za-z])|∘"), "⊙"),
+    (re.compile(r"\\(?:cdot|times)(?![A-Za-z])|(?<=[\d)\]]) ?[x×∗⋅✕•] ?(?=[-\d(\[.])"), "·"),
     (re.compile(r"\\q?quad(?![A-Za-z])"), ";"),
     (re.compile(r"\\[dtc]?frac(?![A-Za-z])"), " frac "),
-    (re.compile(r"\\(?=(?:sqrt|exp|softmax|tanh|sin|cos|ln|max|min)(?![A-Za-z]))"), ""),
+    (re.compile(rf"\\(?=(?:{_FUNCTIONS})(?![A-Za-z]))"), ""),
     (re.compile(r"\^\s?\{?\s?(?:\\(?:top|intercal|mathsf\{T\}|dagger)|[T⊤])\s?\}?(?![A-Za-z])|⊤"),
      "ᵀ"),
     (re.compile(r"\{ ?([\d.]{1,60}) ?\} ?ᵀ"), r"\1"),  # a dagger: a number that is nearly 0
@@ -56,15 +82,17 @@ _TEX = (
     (re.compile(r"²"), "^2"),
     (re.compile(r"(?<=\d)\{,\}(?=\d)"), "."),
 )  # fmt: skip
+_UNIT = re.compile(
+    r"(?<=[\d)\]]) ?(?:bytes?|bits?|octets?|params|par[aá]m[eè]t\w{1,6}|floats?|tokens?|B) ?$",
+    re.IGNORECASE,
+)
+"""The unit of a left side."""
+PREFIXES = (*(base**n for base in (1000, 1024) for n in (-3, -2, -1, 1, 2, 3)), 100)
+"""By what a unit of one side, as MiB, may divide it."""
 _LISTED = re.compile(r"^[\s>]{0,12}(?:(?:[-*•]|\(?\w{1,3}[.)])\s+){0,2}")
 _IN_ROWS = re.compile(r"\[\[[^\[\]]{1,2000}\]\]")
 _PIECE = re.compile(r"\\\\|[^()\[\]{};|\\]{1,2000}|.")
 _NUMBERS = re.compile(r"\[([-+\d.,; ]{1,200})\]")
-_TOKEN = re.compile(
-    r"(?P<number>∞|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3}(?![\w.]))?(?:…|\.{2,3})?)"
-    r"|(?P<name>[^\W\d_][^\W_]{0,30}(?:_\{[^{}]{0,12}\}|_\w{1,12})?)"
-    r"|(?P<sign>[-+*·/^()\[\]{},@√ᵀ%])|(?P<other>\S)"
-)
 _SUM = r"(?:row |line )?(?:sums?|totals?|summen?|sommes?|sumas?|somas?|somm[ae]|som|Σ|∑|Z)"
 _SUMMED = re.compile(
     r"[(\[]([-+\d.,; ]{3,200})[)\]][ ,;:$]{0,4}(?:(?:with|and|their|mit|et|con|com) )?"
@@ -91,22 +119,24 @@ _BRACES = re.compile(r"(?<=\^)\{ ?(-?[\d.]+) ?\}")
 _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
 _ANY = re.compile(r"[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?!\.?\w)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_DECIMAL = re.compile(r"[-+]?\d{0,9}\.\d{1,15}")
+_DECIMAL = re.compile(r"[-+]?(?:\d{0,9}\.\d{1,15}|\d{4,15})")
 _PADDED = re.compile(r"\d{1,9}\.\d{0,9}0\b")
 """A rounded number that ends in 0."""
 _NAMED: dict[str, Callable[[Any], Any]] = {
     **{"exp": np.exp, "sqrt": np.sqrt, "√": np.sqrt, "tanh": np.tanh},
     **{"sin": lambda x: np.sin(_radians(x)), "cos": lambda x: np.cos(_radians(x))},
     **{"ln": np.log, "max": np.max, "min": np.min, "relu": lambda x: np.maximum(x, 0)},
+    **{"log": np.log, "sigmoid": lambda x: 1 / (1 + np.exp(-x))},
+    **{"sum": lambda x: np.sum(_vector(x)), "mean": lambda x: np.mean(_vector(x))},
     "softmax": lambda scores: rows.softmax(np.asarray(scores, dtype=np.float64)),
 }
-_CALLED = "tan log sum mean avg norm sigmoid concat det rank"
+_CALLED = "tan avg norm concat det rank"
 _SPOKEN = "frac minus plus times over by half twice of mod"
 _NO_WORDS = frozenset({*_CALLED.split(), *_SPOKEN.split(), *_NAMED})
 """Words that make what follows them a part of more arithmetic."""
 _MEANT = frozenset({*_NAMED, "e", "frac"})
-_OPERATES = _MEANT | {*"+-*·/^@ᵀ"}
-_OPERATORS = ("+", "*", "·", "/", "^")
+_OPERATES = _MEANT | {*"+-*·⊙/^@ᵀ"}
+_OPERATORS = ("+", "*", "·", "⊙", "/", "^")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -118,7 +148,7 @@ class _Arithmetic(Parser):
         value = self.signed()
         while True:
             at = self.position
-            if self.next in (*"·*@", "/"):
+            if self.next in (*"·*⊙@", "/"):
                 sign = self.take()
                 other = self.signed()
                 value = value / _scalar(other) if sign == "/" else _times(value, other, sign)
@@ -179,6 +209,12 @@ def _radians(value: Any) -> Any:
     return value
 
 
+def _vector(value: Any) -> Any:
+    if np.ndim(value) != 1:
+        raise NoValue  # by row or by column
+    return value
+
+
 def _scalar(value: Any) -> Any:
     if np.ndim(value):
         raise NoValue
@@ -190,6 +226,8 @@ def _times(one: Any, other: Any, sign: str) -> Any:
     if not np.ndim(one) or not np.ndim(other):
         return one * other
     one, other = (np.asarray(each, dtype=np.float64) for each in (one, other))
+    if sign == "⊙" or (sign == "*" and one.ndim + other.ndim < 4):
+        return one * other
     if sign == "*":  # by entry in some languages
         raise NoValue
     if one.ndim == 2 and one.shape[1] != len(other) and other.ndim == 1:
@@ -205,6 +243,7 @@ class Sum(NamedTuple):
     value: the value of the left side, or of one of its entries.
     result: the right side, or one of its entries, as typed.
     is_right: whether rounded numbers can give the result.
+    entry: the place of the result in a vector, or in a matrix by rows.
     """
 
     line: int
@@ -213,6 +252,7 @@ class Sum(NamedTuple):
     value: float
     result: str
     is_right: bool
+    entry: int = 0
 
     @property
     def right(self) -> str:
@@ -222,21 +262,16 @@ class Sum(NamedTuple):
         return f"{self.value:.{decimals}f}" if is_number else f"{self.value:.4g}"
 
 
-class _Token(NamedTuple):
-    """A piece of a side: its kind, its text, and its place in the side."""
-
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
 class _Side(NamedTuple):
-    """A part of a side that is arithmetic: its tokens, text and value."""
+    """A part of a side that is arithmetic: its tokens, text and value.
 
-    tokens: tuple[_Token, ...]
+    is_doubtful: whether it has names, or a logarithm of an unknown base.
+    """
+
+    tokens: tuple[Token, ...]
     text: str
     value: Matrix
+    is_doubtful: bool = False
 
     @property
     def operates(self) -> bool:
@@ -245,6 +280,20 @@ class _Side(NamedTuple):
         return not _OPERATES.isdisjoint(found[1:] if found[0] in "+-" else found) or bool(
             re.search(r"[)\]}]\s?[(\[{]", self.text)
         )
+
+    @property
+    def has_function(self) -> bool:
+        """Whether it has exponents, roots, or other functions."""
+        return not _MEANT.isdisjoint(each.text for each in self.tokens)
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it is a number, vector or matrix as such."""
+        before = ("(", *(each.text for each in self.tokens))
+        signs = (text for text, each in zip(before, self.tokens, strict=False)
+                 if each.text in "+-" and text not in "([{,")  # fmt: skip
+        kinds = all(each.kind == "number" or each.text in "+-()[]{},%" for each in self.tokens)
+        return kinds and not any(signs)
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -279,42 +328,40 @@ def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
     """
     stated = [*_statements(_whole_lines(lines)), *_statements(_summed(lines))]
     padded = frozenset(each for line in lines for each in _PADDED.findall(line[:LONGEST_LINE]))
-    loose, strict = ([_compared(e, padded, strict=way) for e in stated] for way in (False, True))
+    ways = ([_compared(each, padded, strict=way) for each in stated] for way in range(3))
+    loose, strict, strictest = ways
+    functions = [bool(each.lefts and each.lefts[0].has_function) for each in stated]
+    chosen = strict if _are_exact(loose, strict) else loose
+    own = [[*compress(each, functions)] for each in (loose, strictest)]
+    is_exact = _are_exact(*own)
+    for made, other in zip(chosen, strictest, strict=True):
+        right = not made or made[0].is_right
+        is_wrong = is_exact and right and other and not other[0].is_right
+        yield from other if is_wrong and is_sure(other, 1) else made
+
+
+def _are_exact(loose: Sequence[list[Sum]], strict: Sequence[list[Sum]]) -> bool:
+    """Return whether nearly all right statements are right by exact numbers."""
     doubtful = [
         not exactly[0].is_right
         for made, exactly in zip(loose, strict, strict=True)
-        if made and made[0].is_right
+        if made and made[0].is_right and exactly
     ]
     count = sum(doubtful)
-    is_exact = len(doubtful) - count >= max(FEWEST_EXACT, MOST_DOUBTFUL * count)
-    for made in strict if is_exact else loose:
-        yield from made
+    return len(doubtful) - count >= max(FEWEST_EXACT, MOST_DOUBTFUL * count)
 
 
 def _summed(lines: Sequence[str]) -> Iterator[_Line]:
-    """Yield numbers with their sum as statements: those of sentences, and of tables' columns.
-
-    The sums of a table count if most of them are right.
-    """
-    rows: list[tuple[int, str, bool]] = []
-    column, width = 0, 0
+    """Yield numbers with the sum that a sentence states for them, as statements."""
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_LINE:
             continue
-        bracketed = [*_SUMMED.finditer(_plain(line))]
+        bracketed = [*_SUMMED.finditer(plain(line))]
         for match in bracketed:
             numbers = _ANY.findall(match[1])
             yield number, number, f"{' + '.join(numbers)} = {match[2]}"
         if not bracketed:
             yield from _said(lines[max(0, number - MOST_BEFORE) : number], number)
-        cells = line.strip().strip("|").split("|") if "|" in line else []
-        if len(cells) != width or width < 2:
-            yield from _if_most_are_right(rows)
-            named = [k for k, cell in enumerate(cells) if k and _OF_SUMS.fullmatch(cell)]
-            rows, column, width = [], named[0] if len(named) == 1 else 0, len(cells)
-        elif column and (row := _sum_of_row([*map(_ANY.findall, cells[: column + 1])])):
-            rows.append((number, *row))
-    yield from _if_most_are_right(rows)
 
 
 def _said(lines: Sequence[str], number: int) -> Iterator[_Line]:
@@ -323,8 +370,8 @@ def _said(lines: Sequence[str], number: int) -> Iterator[_Line]:
     Its terms are listed directly before it; or they are the results before it, and the sum is the
     right one with a misprint.
     """
-    before = "\n".join(map(_plain, lines[:-1]))
-    text = f"{before}\n{_plain(lines[-1])}"
+    before = "\n".join(map(plain, lines[:-1]))
+    text = f"{before}\n{plain(lines[-1])}"
     for match in _SUM_SAID.finditer(text, len(before)):
         said, listed = match[1], _LIST.search(text[: match.start()][-LONGEST_LIST:])
         results = _RESULTS.findall(text[: match.start()])
@@ -343,47 +390,77 @@ def _said(lines: Sequence[str], number: int) -> Iterator[_Line]:
                 break
 
 
-def _sum_of_row(cells: list[list[str]]) -> tuple[str, bool] | None:
-    """Return the sum that the last cell states, and whether it is right; None for no sum."""
-    *before, last = cells
-    if len(last) != 1 or not before:
-        return None
-    single = [cell[0] for cell in before if len(cell) == 1]
-    ways = [way for way in (before[-1], single, single[1:]) if len(way) > 1]
-    total = float(last[0])
-    off = [abs(sum(map(float, way)) - total) - (len(way) + 1) * half_unit(last[0]) for way in ways]
-    if not ways:
-        return None
-    best = min(range(len(ways)), key=off.__getitem__)
-    return f"{' + '.join(ways[best])} = {last[0]}", off[best] <= DUST
-
-
-def _if_most_are_right(rows: Sequence[tuple[int, str, bool]]) -> Iterator[_Line]:
-    if 2 * sum(is_right for _, _, is_right in rows) > len(rows):
-        for number, text, _ in rows:
-            yield number, number, text
-
-
 def _statements(lines: Iterable[_Line]) -> Iterator[_Stated]:
     """Yield each right side with the readings of the side before it."""
     before: list[_Side] = []
     is_open = False  # the line before ends in an operator
+    names, labels = Names(_NO_WORDS | _MEANT), list[str]()
     for number, last, line in lines:
-        if len(line) > LONGEST_LINE or not any(map(str.isdecimal, line)):
+        if len(line) > LONGEST_LINE or not ("=" in line or any(map(str.isdecimal, line))):
             before, is_open = [], False
             continue
-        for part in _parts(_plain(line)):
-            first, *others = _SIGN.split(_LISTED.sub("", part))
-            lefts = before if others and not first.strip() else _ends(_tokens(first), first)
+        names.row(line)
+        for part in _parts(plain(line)):
+            first, *others = (_UNIT.sub("", e) for e in _SIGN.split(_LISTED.sub("", part)))
+            tokens, is_next = tokens_of(first), bool(others) and not first.strip()
+            lefts = before if is_next else _readings(tokens, first, names)
+            labels = labels if is_next else names.labels([], tokens)
             if is_open or first.lstrip()[:1] in _OPERATORS:
                 lefts = []
             for sign, text in zip(others[::2], others[1::2], strict=True):
-                tokens = _tokens(text)
-                right = _beginning(tokens, text)
-                if right is not None:
+                tokens = tokens_of(text)
+                if (right := _beginning(tokens, text)) is not None:
+                    lefts = _named(right, lefts, labels, names) if right.is_literal else lefts
                     yield _Stated(number, last, lefts, sign, right)
-                lefts = _ends(tokens, text)
+                if right is None or not right.is_literal:
+                    names.define(labels, tokens, text)
+                labels = names.labels([] if right and right.is_literal else labels, tokens)
+                lefts = _readings(tokens, text, names)
             before, is_open = lefts, part.rstrip()[-1:] in _OPERATORS
+
+
+def _named(right: _Side, lefts: list[_Side], labels: Sequence[str], names: Names) -> list[_Side]:
+    """Return the readings of the side before a number, after it is kept for its names.
+
+    They are those of the formula of these names if the side is only a name. If they are not the
+    number, they are kept, too: what follows from either is right.
+    """
+    if not any(each.operates for each in lefts):
+        lefts = [*_by_formula(labels, names)]
+    for left in lefts[:1]:
+        names.keep(labels, tokens_of(_repaired(left, right)))
+    names.keep(labels, right.tokens)
+    return lefts
+
+
+def _by_formula(labels: Sequence[str], names: Names) -> Iterator[_Side]:
+    """Yield the readings of the formulas that the text states for names."""
+    for tokens, text in (names.defined[each] for each in labels if each in names.defined):
+        for one in _readings(tokens, text, names):
+            if one.is_doubtful and one.tokens[0].start == tokens[0].start:
+                yield one
+
+
+def _readings(tokens: list[Token], text: str, names: Names) -> list[_Side]:
+    """Return the readings of the end of a side; if it has names, with their latest numbers."""
+    if plain := _ends(tokens, text):
+        return plain
+    return [
+        one._replace(is_doubtful=True)
+        for each in names.filled(tokens)
+        for one in _ends(each, text)[:1]
+        if names.begins_apart(each[: len(each) - len(one.tokens)])
+    ]
+
+
+def _repaired(left: _Side, right: _Side) -> str:
+    """Return a result as printed, but with the right numbers where it is wrong."""
+    a, b = np.squeeze(left.value), np.squeeze(right.value)
+    if a.shape != b.shape:
+        return right.text
+    count = max(map(_decimals, right.numbers))
+    is_wrong = np.abs(a - b) > 10.0**-count
+    return str(np.where(is_wrong, np.round(a, count), b).tolist())
 
 
 def _whole_lines(lines: Sequence[str]) -> Iterator[_Line]:
@@ -402,8 +479,10 @@ def _whole_lines(lines: Sequence[str]) -> Iterator[_Line]:
         number += count
 
 
-def _plain(line: str) -> str:
+def plain(line: str) -> str:
     """Return a line without LaTeX, its matrices in brackets."""
+    if not _BROKEN.search(line):
+        line = _THOUSANDS.sub(lambda m: re.sub(r"\D", "", m[0]), line)
     for pattern, plain in _TEX:
         line = pattern.sub(plain, line)
     line = _IN_ROWS.sub(lambda m: m[0].replace("&", ",").replace("\\\\", "],["), line)
@@ -432,14 +511,7 @@ def _with_commas(numbers: re.Match[str]) -> str:
     return f"[{', '.join(f'[{row}]' for row in inside) if len(rows_) > 1 else inside[0]}]"
 
 
-def _tokens(text: str) -> list[_Token]:
-    return [
-        _Token(str(m.lastgroup), m[m.lastgroup or 0], m.start(m.lastgroup or 0), m.end())
-        for m in _TOKEN.finditer(text)
-    ]
-
-
-def _ends(tokens: list[_Token], text: str) -> list[_Side]:
+def _ends(tokens: list[Token], text: str) -> list[_Side]:
     """Return the readings of the end of a side, the longest first."""
     depth, starts = 0, []
     for i in range(len(tokens) - 1, max(-1, len(tokens) - 1 - MOST_TOKENS), -1):
@@ -455,25 +527,28 @@ def _ends(tokens: list[_Token], text: str) -> list[_Side]:
     return [each for each in found if each is not None]
 
 
-def _is_apart(tokens: list[_Token], i: int, text: str) -> bool:
+def _is_apart(tokens: list[Token], i: int, text: str) -> bool:
     """Return whether arithmetic may begin at a token: no operator or symbol is before it."""
     first = tokens[i]
     if first.text in "+-" and text[first.end : first.end + 1] == " ":
         return False
-    if first.text in ")]}*·/^,@ᵀ%" or not i:
+    if first.text in ")]}*·⊙/^,@ᵀ%" or not i:
         return not i
     last = tokens[i - 1]
     is_spaced = text[last.end : last.end + 1] == " " or text[first.start - 1] == " "
     if last.kind == "name" and first.text in "([" and last.end == first.start:
         return False  # an index, scores[0][2], or the argument of a function
+    if last.text in "aàeéyoи" and i > 1 and is_spaced and _WORD.fullmatch(tokens[i - 2].text):
+        return first.kind == "number"  # a word of one letter
     if last.kind == "name":
-        return bool(_WORD.fullmatch(last.text)) and last.text.lower() not in _NO_WORDS
+        is_list = last.text in ("sum", "mean", "max", "min") and first.kind == "number"
+        return bool(_WORD.fullmatch(last.text)) and (is_list or last.text.lower() not in _NO_WORDS)
     if last.text == "-":
         return is_spaced and text[last.start - 1 : last.start] == " "
     return is_spaced and last.text in ",:;.!?→⇒\"'"
 
 
-def _beginning(tokens: list[_Token], text: str) -> _Side | None:
+def _beginning(tokens: list[Token], text: str) -> _Side | None:
     """Return the arithmetic at the beginning of a side; None if it continues in symbols."""
     if not tokens or len(tokens) > MOST_TOKENS:
         return None
@@ -493,7 +568,7 @@ def _beginning(tokens: list[_Token], text: str) -> _Side | None:
     return _side(tokens[:count], text)
 
 
-def _side(tokens: list[_Token], text: str) -> _Side | None:
+def _side(tokens: list[Token], text: str) -> _Side | None:
     """Return the value of all tokens; None if they are no arithmetic."""
     value = _value([each.text for each in tokens])
     if value is None:
@@ -501,7 +576,7 @@ def _side(tokens: list[_Token], text: str) -> _Side | None:
     shown = _BRACES.sub(r"\1", text[tokens[0].start : tokens[-1].end].strip())
     for _ in range(2):
         shown = _FRACTION.sub(_over, shown)
-    return _Side(tuple(tokens), shown, value)
+    return _Side(tuple(tokens), shown, value, any(each.text == "log" for each in tokens))
 
 
 def _over(fraction: re.Match[str]) -> str:
@@ -520,16 +595,22 @@ def _value(texts: Sequence[str]) -> Matrix | None:
     return value if value.size and np.isfinite(value).all() else None
 
 
-def _compared(stated: _Stated, padded: Container[str], *, strict: bool) -> list[Sum]:
+def _compared(stated: _Stated, padded: Container[str], *, strict: int) -> list[Sum]:
     """Return that a statement is right, or its wrong entries; [] if it states nothing.
 
     It is wrong if no reading of the left side gives the right side.
     """
     made = [*filter(None, (_by_reading(stated, left, padded, strict) for left in stated.lefts))]
-    return next((each for each in made if each[0].is_right), made[0] if made else [])
+    wrong = next((each for each in made if each[0].is_right), made[0] if made else [])
+    if not wrong or wrong[0].is_right or not stated.lefts[0].is_doubtful:
+        return wrong
+    always = set.intersection(*({one.entry for one in each} for each in made))
+    best = min(made, key=len)
+    sure = is_sure(best, stated.right.value.size)
+    return [one for one in best if one.entry in always] if sure else []
 
 
-def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: bool) -> list[Sum]:
+def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: int) -> list[Sum]:
     right, is_equal = stated.right, stated.sign == "="
     a, b = np.squeeze(left.value), np.squeeze(right.value)
     if a.shape != b.shape or not (left.operates or (not is_equal and "." in left.text)):
@@ -539,18 +620,29 @@ def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: bo
     slack = slack + _slack(right, exact, padded, whole=not (is_equal and right.operates))
     off = np.abs(a - b) > slack + DUST * np.maximum(1.0, np.abs(a))
     own = stated.line, stated.last, left.text
+    if a.size == 1 and off.any() and any(abs(a / x - b) <= slack + a / x / 200 for x in PREFIXES):
+        return []
     if not off.any():
         return [Sum(*own, float(a.flat[0]), right.text, is_right=True)]
     numbers = right.numbers
-    if len(numbers) != a.size or right.operates:
+    if len(numbers) != a.size or not right.is_literal:
         numbers = (right.text,) * a.size
     return [
-        Sum(*own, float(a.flat[i]), numbers[i].rstrip(".…"), is_right=False)
+        Sum(*own, float(a.flat[i]), numbers[i].rstrip(".…"), is_right=False, entry=int(i))
         for i in np.flatnonzero(off)
     ]
 
 
-def _exact(left: _Side, right: _Side, strict: bool) -> int:
+def is_sure(wrong: Sequence[Sum], count: int) -> bool:
+    """Return whether wrong entries, of so many, are misprints, or most entries are right."""
+    if not all(_ANY.fullmatch(each.result) for each in wrong):
+        return False
+    far = all(abs(e.value - float(e.result)) > CARRIED * half_unit(e.result) for e in wrong)
+    swapped = all(is_misprint(each.result, each.right) for each in wrong)
+    return far and (swapped or MOST_RIGHT * len(wrong) <= count)
+
+
+def _exact(left: _Side, right: _Side, strict: int) -> int:
     """Return the number of decimals below which numbers are exact: 2 for 0.21·1.2 = 0.25.
 
     The result and rounded numbers have the same decimals; given numbers have fewer. If a document
@@ -558,7 +650,7 @@ def _exact(left: _Side, right: _Side, strict: bool) -> int:
     """
     shown = {_decimals(each) for each in right.numbers}
     most = max({_decimals(each) for each in left.numbers}, default=0)
-    is_given = strict and _MEANT.isdisjoint(each.text for each in left.tokens)
+    is_given = strict > left.has_function
     return min(shown) if len(shown) == 1 and (is_given or shown == {most}) else 0
 
 
@@ -615,3 +707,19 @@ def misprints(number: str) -> Iterator[str]:
     for i, j in pairwise(i for i, digit in enumerate(number) if digit.isdecimal()):
         if number[i] != number[j]:
             yield "".join((number[:i], number[j], number[i + 1 : j], number[i], number[j + 1 :]))
+
+
+def names_sum(heading: str) -> bool:
+    """Return whether a heading names a sum."""
+    return _OF_SUMS.fullmatch(heading) is not None
+
+
+def compared(line: int, left: str, right: str) -> list[Sum]:
+    """Return what statement two plain texts make that are arithmetic; [] for others.
+
+    right: a number, or a vector of numbers.
+    """
+    sides = [side for each in (left, right) if (side := _side(tokens_of(each), each))]
+    if len(sides) < 2 or not sides[1].is_literal:
+        return []
+    return _compared(_Stated(line, line, sides[:1], "=", sides[1]), (), strict=0)

@@ -20,7 +20,7 @@ from attncalc.cli.commands.screens import written
 from attncalc.cli.streams import receive
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.grading.lesson import RIGHT, UNCHECKED, WRONG, Checked, Finding, Read, check_example
-from attncalc.grading.lesson_rows import Printed, known_rows, misprinted, odd_rows
+from attncalc.grading.lesson_rows import misprinted
 from attncalc.grading.relations import Shown, Unlike, related
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import GIVEN
@@ -34,9 +34,9 @@ from attncalc.reading.lesson import (
     lines_of,
     numbers_of,
     read_lesson,
-    texts_of_numbers,
 )
 from attncalc.reading.sums import Sum, half_unit, sums_in
+from attncalc.reading.table_sums import sums_of_tables
 from attncalc.writing.forms import form_of
 from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
 
@@ -100,12 +100,13 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         where, ends = lesson.where(first, last), (lesson.line(first), lesson.line(last))
         found.append(one._replace(where=where, line=ends[0], last=ends[1]))
 
-    sums, known = [*sums_in(lesson.arithmetic)], related(lesson.with_points)
+    sums = [*sums_in(lesson.arithmetic), *sums_of_tables(lesson.arithmetic)]
+    known = related(lesson.with_points)
     results = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
     made = [*_made(known.made, sums, len(lesson.lines))]
     for part in lesson.parts():
         for example in part.examples():
-            placed = _before_misprints([*_of_example(part, example, said, seen)], known.unlike)
+            placed = _of_example(part, example, said, seen, [one.line for one in known.unlike])
             for each in _by_own_results([*placed], results, made):
                 keep(*each)
     of_others = partial(_of_relations, wrong=known.unlike)
@@ -135,17 +136,6 @@ def _made(known: Sequence[Shown], sums: Sequence[Sum], last: int) -> Iterator[Nu
         values = np.concatenate([numbers_of(each.result) for each in own])
         shares = (values / (values.sum() or 1.0)).tolist()
         yield 1, last, {round(x, n) for x in shares for n in (2, 3, 4)}
-
-
-def _before_misprints(placed: Sequence[Placed], wrong: Sequence[Unlike]) -> Iterator[Placed]:
-    """Yield findings; none are wrong behind a misprint if several of one result are."""
-    counts = Counter(one.name for one, _, _ in placed if one.kind == WRONG)
-    told = {line for one, line, _ in placed if one.kind == WRONG}
-    first = min((one.line for one in wrong if one.line not in told), default=0)
-    other = Finding(UNCHECKED, "", why="a matrix before it has a misprint")
-    for one, line, last in placed:
-        is_behind = one.kind == WRONG and max(counts.values()) > 1 and 0 < first < line
-        yield other._replace(name=one.name) if is_behind else one, line, last
 
 
 def _of_relations(
@@ -189,13 +179,42 @@ def _of_repeated(lesson: Lesson, found: Sequence[Finding]) -> Iterator[Placed]:
 
 
 def _of_example(
-    lesson: Lesson, example: Example, said: Mapping[str, Any], seen: set[int]
+    lesson: Lesson, example: Example, said: Mapping[str, Any], seen: set[int], wrong: Sequence[int]
 ) -> Iterator[Placed]:
-    """Yield the report of an example: its results, its given matrices, and text not read."""
+    """Yield the report of an example, on lines of which some are `wrong` by themselves.
+
+    If several numbers of a result are wrong, those that follow from such a line are not checked.
+    """
     size = sum(len(line) for line in lesson.lines[example.first - 1 : example.last])
     is_plain = size > LONG or bool(lesson.rules)
     read = partial(lesson.read, example)
     checked = check_example(example.matrices, example.own, read, said, by_one=is_plain)
+    placed = [*_placed(lesson, example, checked, seen)]
+    counts = Counter(one.name for one, _, _ in placed if one.kind == WRONG)
+    sources = [(one.name, at) for one, a, b in placed for at in wrong if a <= at <= b]
+    told = set[tuple[str, str]]()
+    for one, line, last in placed:
+        needs = _needs(one.name, checked.steps if checked else {})
+        behind = [at for name, at in sources if name in needs and at < line]
+        if one.kind == WRONG and max(counts.values()) > 1 and behind:
+            why = f"it follows from a wrong number before it, {lesson.where(min(behind))}"
+            one = Finding(UNCHECKED, one.name, why=why)
+        if (one.name, one.why) not in told:
+            yield one, line, last
+        told |= {(one.name, one.why)} if one.kind == UNCHECKED else set()
+
+
+def _needs(name: str, steps: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return what a step is computed from, and what that is computed from."""
+    return {
+        each for one in steps.get(name, ()) for each in (one, *_needs(one, steps)) if each != name
+    }
+
+
+def _placed(
+    lesson: Lesson, example: Example, checked: Checked | None, seen: set[int]
+) -> Iterator[Placed]:
+    """Yield the report of an example: its results, its given matrices, and text not read."""
     first = lesson.read(example)
     answer, given, results, steps, *_ = checked or (first, (), (), ())
     results = (*_by_known_rules(lesson, _of_own_matrix(lesson, example, answer, results)),)
@@ -224,31 +243,9 @@ def _of_example(
             yield one, min(lines), max(lines)
             seen.update(each.line for each in first.taken if each.what == name)
     seen.update(each.line for each in first.connections or ())
-    yield from _of_rows([*_printed(lesson, example, seen)], checked, seen)
     for unread in answer.unread:
         if unread.line not in seen and not unread.of_map:
             yield Finding("unchecked", unread.text, why=unread.why), unread.line, unread.line
-
-
-def _of_rows(
-    numbers: Sequence[Printed], checked: Checked | None, seen: set[int]
-) -> Iterator[Placed]:
-    """Yield the rows of numbers that repeat a step, or lead to it, with their wrong numbers."""
-    for odd in odd_rows(numbers, known_rows(checked.exact if checked else {})):
-        if odd.wrong:
-            made = Finding(WRONG, odd.name, odd.place, odd.wrong.text, odd.right)
-            yield made, odd.wrong.line, odd.wrong.line
-        else:
-            yield Finding(RIGHT, odd.name), odd.numbers[0].line, odd.numbers[-1].line
-        seen.update(each.line for each in odd.numbers)
-
-
-def _printed(lesson: Lesson, example: Example, seen: set[int]) -> Iterator[Printed]:
-    """Yield the numbers in the lines of an example that no result includes."""
-    for line in range(example.first, example.last + 1):
-        if line not in seen:
-            for signs, text in texts_of_numbers(lesson.with_points[line - 1]):
-                yield Printed(line, text, float(text), signs)
 
 
 def _by_own_results(

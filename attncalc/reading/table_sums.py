@@ -1,0 +1,75 @@
+"""Columns of tables that follow from columns before them: `| 2^-4 | 0.0625 |`, `| x | x² |`."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, permutations
+
+from attncalc.reading.sums import MOST_RIGHT, Sum, compared, is_sure, names_sum, plain
+
+MOST_COLUMNS, MOST_ROWS, FEWEST_ROWS = 8, 60, 3
+ENOUGH = 8
+"""How many digits of results agree in the rows of a table that tell how its columns follow."""
+_ONE = (
+    *("{}", "exp({})", "({})^2", "√({})", "ln({})", "-ln({})", "tanh({})"),
+    *(f"{name}({{}}{by})" for name in ("sin", "cos") for by in ("", "/10", "/100", "/1000")),
+)
+_TWO = ("{} + {}", "{} - {}", "{} · {}", "{} / {}")
+_Way = tuple[Sequence[int], str]
+"""The columns that one follows from, and its formula."""
+
+
+def sums_of_tables(lines: Sequence[str]) -> Iterator[Sum]:
+    """Yield the wrong numbers of rows of tables, whose other rows tell how their columns follow."""
+    cells = (plain(each).strip().strip("|").split("|") if "|" in each else [] for each in lines)
+    for width, run in groupby(enumerate(cells, start=1), lambda each: len(each[1])):
+        rows = [*run][:MOST_ROWS] if 1 < width <= MOST_COLUMNS else []
+        told: dict[int, Sum] = {}
+        for last in range(1, width) if len(rows) > FEWEST_ROWS else ():
+            headings = [*map(_heading, rows[0][1])]
+            found = (_wrong(rows, way, last, _is_said(headings, way, last)) for way in _ways(last))
+            for one in filter(None, found):
+                told.setdefault(one.line, one)
+                break
+        yield from told.values()
+
+
+def _ways(last: int) -> Iterator[_Way]:
+    """Yield the ways in which a column may follow from those before it."""
+    yield from (((i,), each) for i in range(last) for each in _ONE)
+    yield from ((pair, each) for pair in permutations(range(last), 2) for each in _TWO)
+    yield from ((range(i, last), " + ".join(["{}"] * (last - i))) for i in range(last - 2))
+
+
+def _is_said(headings: Sequence[str], way: _Way, last: int) -> bool:
+    of, says = way
+    called = _heading(says.format(*(headings[i] for i in of))), _heading(says.replace("{}", ""))
+    if len(of) > 1 and "+" in says and names_sum(headings[last]):
+        return True
+    return says != "{}" and bool(headings[last]) and headings[last] in called
+
+
+def _heading(text: str) -> str:
+    """Return what a heading says, as the formulas of columns are written here."""
+    return re.sub(r"[ (){}\[\]]", "", text).replace("e^", "exp").replace("sqrt", "√")
+
+
+def _wrong(
+    rows: Sequence[tuple[int, list[str]]], way: _Way, last: int, is_said: bool
+) -> Sum | None:
+    """Return the wrong number of a column that follows so in all rows but one; None for others.
+
+    It is a misprint, or headings say how the column follows.
+    """
+    of, says = way
+    right, wrong = list[str](), list[list[Sum]]()
+    for line, cells in rows:
+        terms = [f"({e})" if set("+-/·") & {*e} else e for i in of if (e := cells[i].strip())]
+        made = compared(line, says.format(*terms), cells[last]) if len(terms) == len(of) else []
+        right += [each.result for each in made if each.is_right]
+        wrong += [made] if made and not made[0].is_right else []
+        if len(wrong) > 1:
+            return None
+    digits = sum(len(re.sub(r"^\D*[0.]*|\D", "", each)) for each in {*right})
+    if not wrong or len(right) < FEWEST_ROWS - 1 or digits < (1 if is_said else ENOUGH):
+        return None
+    return wrong[0][0] if is_sure(wrong[0], MOST_RIGHT if is_said else 1) else None
