@@ -616,11 +616,12 @@ def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: in
     if a.shape != b.shape or not (left.operates or (not is_equal and "." in left.text)):
         return []
     exact = _exact(left, right, strict)
-    slack = _slack(left, exact, padded)
-    slack = slack + _slack(right, exact, padded, whole=not (is_equal and right.operates))
+    own_slack = _slack(left, exact, padded)
+    stated_slack = _slack(right, exact, padded, whole=not (is_equal and right.operates))
+    slack = own_slack + stated_slack
     off = np.abs(a - b) > slack + DUST * np.maximum(1.0, np.abs(a))
     own = stated.line, stated.last, left.text
-    if a.size == 1 and off.any() and any(abs(a / x - b) <= slack + a / x / 200 for x in PREFIXES):
+    if a.size == 1 and off.any() and _is_in_unit(a, b, own_slack, stated_slack):
         return []
     if not off.any():
         return [Sum(*own, float(a.flat[0]), right.text, is_right=True)]
@@ -631,6 +632,15 @@ def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: in
         Sum(*own, float(a.flat[i]), numbers[i].rstrip(".…"), is_right=False, entry=int(i))
         for i in np.flatnonzero(off)
     ]
+
+
+def _is_in_unit(value: Matrix, stated: Matrix, slack: Matrix, stated_slack: Matrix) -> bool:
+    """Return whether a stated number is a value in another unit, as MiB of bytes."""
+    near = np.minimum(slack + abs(value) / 200, abs(value) / 50)
+    is_number = bool(abs(stated) > CARRIED * stated_slack)
+    return is_number and any(
+        bool(abs(value / x - stated) <= stated_slack + near / x) for x in PREFIXES
+    )
 
 
 def is_sure(wrong: Sequence[Sum], count: int) -> bool:
