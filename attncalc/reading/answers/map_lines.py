@@ -78,6 +78,8 @@ class MapReader:
         sizes = [each.shape[-2:] for each in self.weights.values()]
         if CALL.search(line.text):
             self.called = line.number
+        elif _HINT.search(line.text) and not line.text.strip().startswith("ans"):
+            self.called = -LONGEST  # something else is printed below
         is_near = any(line.number - self.called <= count + MOST_BETWEEN for count, _ in sizes)
         places = [*map(int, _PLACES.findall(line.text))] if is_near else []
         return bool(places) and any(
