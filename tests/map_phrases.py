@@ -28,7 +28,7 @@ HELD_OUT = [
      "3>1|2"),
     ("self", "There is a solid line from output one to input three, from output two to input three "
      "and from output three to input one. There is a dashed line from output three to input two.",
-     None),
+     "1>3 2>3 3>1|2"),
     ("self", "Die Ausgaben 1 und 2 achten vor allem auf Eingabe 3, Ausgabe 3 auf Eingabe 1 und "
      "weniger auf Eingabe 2.", "1>3 2>3 3>1|2"),
     ("self", "La sortie 1 est surtout influencée par l'entrée 3.", "1>3"),
