@@ -12,9 +12,9 @@ from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.sums import misprints
 
 FEWEST, FEWEST_TELLING = 3, 2
+"""The fewest numbers of a row, and of its right numbers with decimals that are not 0 or 1."""
 FEWEST_OF_WEIGHTS, MOST_COLUMNS = 2, 12
 """The fewest rows that sum to 1 for another one to be a row of weights; the most columns."""
-"""The fewest numbers of a row, and of its right numbers with decimals that are not 0 or 1."""
 MOST_NUMBERS = 20_000
 """The largest number of numbers of an example that are compared."""
 PRODUCTS = frozenset("·×*\\")

@@ -15,7 +15,7 @@ _TOKEN = re.compile(
     r"|[^\W\d_ᵀ][^\W_ᵀ]{0,30}(?:_\{[^{}]{0,12}\}|_[^\Wᵀ]{1,20})?(?:['′]{1,2}(?![\w'′]))?)"
     r"|(?P<sign>[-+*·⊙/^()\[\]{},@√ᵀ%])|(?P<other>\S)"
 )
-_WORD = re.compile(r"[^\W\d_]{2,}")
+WORD = re.compile(r"[^\W\d_]{2,}")
 _ROW = re.compile(r"[\W_]*([^\W\d_]\w{0,30})[`*$]{0,3} ?[:|][`*$ ]{0,4}(\d+(?:\.\d+)?)[`*$ |,]*")
 """A name and its number: | d_model | 512 |, n_heads: 8."""
 
@@ -88,7 +88,7 @@ class Names:
     def begins_apart(self, before: Sequence[Token]) -> bool:
         """Return whether a formula can begin after tokens: punctuation, another word, or none."""
         text, own = before[-1].text if before else ":", [each.text for each in before[-2:-1]]
-        is_word = _WORD.fullmatch(text) and text not in self.values and own != ["\\"]
+        is_word = WORD.fullmatch(text) and text not in self.values and own != ["\\"]
         is_dot = text == "." and before[-2:-1] and before[-2].end < before[-1].start  # a product
         return bool(is_word) or (text in ",:.!?→⇒" and not is_dot)
 

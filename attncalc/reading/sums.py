@@ -13,7 +13,9 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.equations import rows
-from attncalc.reading.formulas import Names, Token, tokens_of
+from attncalc.equations.evaluate import evaluate
+from attncalc.equations.tree import parse
+from attncalc.reading.formulas import WORD, Names, Token, tokens_of
 from attncalc.reading.plain.valuing import NoValue, Parser
 
 LONGEST_LINE = 2000
@@ -118,15 +120,27 @@ _OF_SUMS = re.compile(rf"[\W_]*{_SUM}(?: of (?:the )?rows?)?[\W_]*", re.IGNORECA
 _BRACES = re.compile(r"(?<=\^)\{ ?(-?[\d.]+) ?\}")
 _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
 _ANY = re.compile(r"[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?!\.?\w)")
-_WORD = re.compile(r"[^\W\d_]{2,}")
 _DECIMAL = re.compile(r"[-+]?(?:\d{0,9}\.\d{1,15}|\d{4,15})")
 _PADDED = re.compile(r"\d{1,9}\.\d{0,9}0\b")
 """A rounded number that ends in 0."""
+
+
+def _function(name: str) -> Callable[[Any], Any]:
+    """Return a function of equations, of a number or of each entry."""
+    equation = parse(f"y[i] = {name}(x[i])")
+
+    def of_each(x: Any) -> Matrix:
+        entries = {"x": np.ravel(np.asarray(x, dtype=np.float64))}
+        return evaluate(equation, entries).reshape(np.shape(x))
+
+    return of_each
+
+
 _NAMED: dict[str, Callable[[Any], Any]] = {
     **{"exp": np.exp, "sqrt": np.sqrt, "√": np.sqrt, "tanh": np.tanh},
     **{"sin": lambda x: np.sin(_radians(x)), "cos": lambda x: np.cos(_radians(x))},
-    **{"ln": np.log, "max": np.max, "min": np.min, "relu": lambda x: np.maximum(x, 0)},
-    **{"log": np.log, "sigmoid": lambda x: 1 / (1 + np.exp(-x))},
+    **{"ln": np.log, "log": np.log, "max": np.max, "min": np.min},
+    **{name: _function(name) for name in ("relu", "sigmoid")},
     **{"sum": lambda x: np.sum(_vector(x)), "mean": lambda x: np.mean(_vector(x))},
     "softmax": lambda scores: rows.softmax(np.asarray(scores, dtype=np.float64)),
 }
@@ -538,11 +552,11 @@ def _is_apart(tokens: list[Token], i: int, text: str) -> bool:
     is_spaced = text[last.end : last.end + 1] == " " or text[first.start - 1] == " "
     if last.kind == "name" and first.text in "([" and last.end == first.start:
         return False  # an index, scores[0][2], or the argument of a function
-    if last.text in "aàeéyoи" and i > 1 and is_spaced and _WORD.fullmatch(tokens[i - 2].text):
+    if last.text in "aàeéyoи" and i > 1 and is_spaced and WORD.fullmatch(tokens[i - 2].text):
         return first.kind == "number"  # a word of one letter
     if last.kind == "name":
         is_list = last.text in ("sum", "mean", "max", "min") and first.kind == "number"
-        return bool(_WORD.fullmatch(last.text)) and (is_list or last.text.lower() not in _NO_WORDS)
+        return bool(WORD.fullmatch(last.text)) and (is_list or last.text.lower() not in _NO_WORDS)
     if last.text == "-":
         return is_spaced and text[last.start - 1 : last.start] == " "
     return is_spaced and last.text in ",:;.!?→⇒\"'"
@@ -561,7 +575,7 @@ def _beginning(tokens: list[Token], text: str) -> _Side | None:
     if count < len(tokens):
         after = tokens[count]
         is_spaced = after.end == len(text) or text[after.end] in " )]}*_\"'"
-        is_word = bool(_WORD.fullmatch(after.text)) and after.text.lower() not in _NO_WORDS
+        is_word = bool(WORD.fullmatch(after.text)) and after.text.lower() not in _NO_WORDS
         is_end = after.text in ")]}#(" or (after.text in ",;.:!?" and is_spaced)
         if not (is_word or is_end or (after.text == "-" and text[after.end :][:1] == "-")):
             return None

@@ -82,9 +82,10 @@ def map_told(
     matrices: the steps of the object, whose weights rank the inputs.
     """
     said = [each for each in _texts(content) if len(each.split()) >= FEW or "|" in each]
-    weights = MapReader(expected).own_weights(matrices)
+    reader = MapReader(expected)
+    heads = reader.heads_of(reader.own_weights(matrices))
     told: Sequence[WrittenConnection] | None = None
-    for heads in weights.values() if len(weights) == 1 else ():
+    if heads is not None:
         outline = (each.replace("_", " ") for each in _outline(content))
         lines = [each for each in outline if _LETTER.search(each.split(": ")[-1])]
         told = stated_map([*enumerate(lines, start=1)], heads, expected.labels)

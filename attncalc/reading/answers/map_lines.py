@@ -67,24 +67,24 @@ class MapReader:
         """
         if i >= self.until:
             self.until = i + max(1, self._table(lines, i))
-        is_stated = self._is_printed(lines[i]) or self._is_sentence(lines[i].text)
-        if lines[i].number not in self.whole and is_stated:
-            self.whole.add(lines[i].number)
-            self.missed[lines[i].number] = lines[i].text
-        return lines[i].number in self.whole
+        number, text = lines[i].number, lines[i].text
+        if CALL.search(text):
+            self.called = number
+        elif _HINT.search(text) and not text.strip().startswith("ans"):
+            self.called = -LONGEST  # something else is printed below
+        if number not in self.whole and (self._is_printed(lines[i]) or self._is_sentence(text)):
+            self.whole.add(number)
+            self.missed[number] = text
+        return number in self.whole
 
     def _is_printed(self, line: Line) -> bool:
         """Return whether a line has places of inputs, soon below a call such as max.col(A)."""
         sizes = [each.shape[-2:] for each in self.weights.values()]
-        if CALL.search(line.text):
-            self.called = line.number
-        elif _HINT.search(line.text) and not line.text.strip().startswith("ans"):
-            self.called = -LONGEST  # something else is printed below
         is_near = any(line.number - self.called <= count + MOST_BETWEEN for count, _ in sizes)
-        places = [*map(int, _PLACES.findall(line.text))] if is_near else []
-        return bool(places) and any(
-            _ALL_PLACES.fullmatch(line.text) and max(places) <= most for _, most in sizes
-        )
+        if not is_near or not _ALL_PLACES.fullmatch(line.text):
+            return False
+        places = [*map(int, _PLACES.findall(line.text))]
+        return bool(places) and any(max(places) <= most for _, most in sizes)
 
     def _is_sentence(self, text: str) -> bool:
         """Return whether a line ranks outputs and inputs by their numbers, and has no others."""
@@ -207,6 +207,10 @@ class MapReader:
             is_whole = own.size == heads.size and own.shape[-2:] == heads.shape[-2:]
             found[of] = own.reshape(heads.shape) if is_whole and np.isfinite(own).all() else heads
         return found
+
+    def heads_of(self, weights: Mapping[str, Matrix]) -> Matrix | None:
+        """Return the weights of each head if there is one attention, or else None."""
+        return next(iter(weights.values())) if len(weights) == 1 else None
 
     def is_complete(self, lines: Sequence[WrittenConnection]) -> bool:
         """Return whether something is read for every output."""

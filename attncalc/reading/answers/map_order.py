@@ -21,6 +21,7 @@ from attncalc.reading.naming.name import Tokens, heads_in
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.other_words import ORDINALS, in_english
+from attncalc.reading.plain.spoken import with_counts
 
 LONGEST, MOST_LINES, MOST_MENTIONS, MOST_LISTED = 600, 400, 2000, 8
 MOST_BETWEEN = 6
@@ -135,15 +136,6 @@ _PLACE = re.compile(
     re.IGNORECASE,
 )
 """Ordinals, in further languages by their stems."""
-_COUNTED = ("one|eins|uno|um", "two|zwei|deux|dos|due|dois", "three|drei|trois|tres|tre|três",
-            "four|vier|quatre|cuatro|quattro|quatro", "five|fünf|cinq|cinco|cinque",
-            "six|sechs|seis|sei")  # fmt: skip
-_SPELLED = re.compile(
-    rf"\b((?:in|out)put|token|word|wort|mot|palabra|parola|palavra|row|column|key|query|position) "
-    rf"(?:{'|'.join(f'({each})' for each in _COUNTED)})\b",
-    re.IGNORECASE,
-)
-"""The number of a token in letters: token two."""
 _HEAD_OF_PLACE = re.compile(
     rf"{_PLACE.pattern}\s+(?:heads?|kopf\w{{0,2}}|köpfe|t[eê]tes?|cabe[zç]as?|testa|hoofd|huvud\w{{0,2}}"
     r"|hovede?t?|hlav\w{1,2}|głow\w{1,2}|голов\w{1,3}|başlı\w{1,4})\b",
@@ -261,7 +253,7 @@ def streams(
         for line, text in lines[-MOST_LINES:]
         if len(text) <= LONGEST
     ]
-    counted = [(line, _SPELLED.sub(_with_digit, text)) for line, text in counted]
+    counted = [(line, with_counts(text)) for line, text in counted]
     names_first = partial(_TWICE.sub, lambda own: own[1] if _spelled(own[1]) in known else own[0])
     without_again = partial(_AGAIN.sub, partial(_once, known=known))
     counted = [(line, without_again(names_first(text))) for line, text in counted]
@@ -419,10 +411,6 @@ def _with_heads(text: str) -> str:
     for start, end, head in reversed([*heads_in(text)]):
         text = f"{text[:start]}\x01{head}\x01{text[end:]}"
     return text
-
-
-def _with_digit(match: "re.Match[str]") -> str:
-    return f"{match[1]} {(match.lastindex or 1) - 1}"
 
 
 def _as_number(match: "re.Match[str]") -> str:

@@ -97,13 +97,14 @@ def printed_map(
     short = [(line, plain(text)) for line, text in lines[-MOST_LINES:] if len(text) < LONGEST]
     found, last = list[Said](), 0
     for weights in heads:
-        own: _Places = ((),) * len(weights)
-        while made := _next_printed(short, last, weights, labels.keys, own):
-            own, last = made.inputs, max(made.lines)
-            found = [*found[: len(found) - (len(heads) == 1)], made]
-            if len(heads) > 1 or {*map(len, own)} != {1}:
-                break
-    return _of_heads(found, heads, labels) if len(found) == len(heads) else []
+        made = _next_printed(short, last, weights, labels.keys, ((),) * len(weights))
+        if made is None:
+            return []
+        last = max(made.lines)
+        if len(heads) == 1 and {*map(len, made.inputs)} == {1}:
+            made = _next_printed(short, last, weights, labels.keys, made.inputs) or made
+        found.append(made)
+    return _of_heads(found, heads, labels)
 
 
 def _next_printed(
@@ -114,13 +115,13 @@ def _next_printed(
     before: _Places,
 ) -> Said | None:
     """Return what is printed below a line, with the inputs before it, if the weights confirm it."""
+    seen = np.maximum(1, np.count_nonzero(weights > TIE, axis=1)).tolist()
     for place, (line, text) in enumerate(lines):
         called = _LARGEST.search(text) if line > start else None
         stop = line + len(weights) + MOST_BETWEEN
         rest = [each for each in lines[place + 1 :] if called and each[0] <= stop]
         own = [(line, text[called.end() :]), *rest] if called else []
         for last, made in _printed(own, len(weights), keys):
-            seen = np.maximum(1, np.count_nonzero(weights > TIE, axis=1)).tolist()
             inputs = tuple((a + b)[:n] for a, b, n in zip(before, made, seen, strict=False))
             if len(made) == len(weights) and all(map(is_ranked, inputs, weights)):
                 return Said((*[line] * (len(weights) - 1), last), inputs, len(made))

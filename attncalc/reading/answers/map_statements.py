@@ -103,7 +103,7 @@ def _of_heads(
 
 def _is_word(name: str) -> bool:
     """Return whether the name of a token is also a common word: is, on, the."""
-    return lexemes_in(f"a {name} a", {plain_word(name): name})[1:2][0].kind != "number"
+    return lexemes_in(f"a {name} a", {plain_word(name): name})[1].kind != "number"
 
 
 def _in_sentences(

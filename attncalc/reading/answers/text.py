@@ -191,50 +191,37 @@ def _take_map(
         (line, each if line not in steps or is_prose(each) else words_beside(each, labels))
         for line, each in texts.items()
     ]
-    for heads in weights.values() if len(weights) == 1 and matrices else ():
-        is_right = count_exact(outside, heads, labels) == len(outside)
-        if not (is_right and of_map.is_complete(outside)):
+    if (heads := of_map.heads_of(weights)) is not None and matrices:
+        others, is_complete = count_exact(outside, heads, labels), of_map.is_complete(outside)
+        if others < len(outside) or not is_complete:
             stated = stated_map(lines, heads, labels, text)
-            _take_stated(stated, outside, texts, found, heads, labels, of_map)
+            right = count_exact(stated, heads, labels)
+            is_sure = len(heads) > 1 or not is_complete or right == len(stated)
+            are_of_heads = len(heads) == 1 or all(each.head for each in outside)
+            is_firm = is_complete and are_of_heads and 2 * others > len(outside)
+            may_replace = is_sure and not is_firm and all(each.is_told for each in outside)
+            if stated and ((may_replace and right > others) or not found.connections):
+                _replace_map(stated, texts, found)
     has_map = bool(found.connections)
     said = {} if of_map.is_complete(found.connections) else statements(lines, weights, labels)
-    new = of_map.new(said, found.connections)
-    _take_lines(new, texts, found)
-    if found.connections:
-        last = max(each.line for each in found.connections)
-        is_half = all(each.is_told and not each.second for each in found.connections)
-        if is_half and has_map and len(labels.keys) > 2 and may_go_on(lines, last, labels):
-            _leave_told(texts, found)
+    _take_lines(of_map.new(said, found.connections), texts, found)
+    if has_map and _goes_on(lines, found, labels):
+        _leave_told(texts, found)
     if not of_map.is_complete(found.connections) and not any(e.of_map for e in found.unread):
         read = Counter(chain((each.line for each in found.connections), *said.values()))
         may_state = Counter({*of_map.missed})
-        is_begun = bool(found.connections)
         own = [each for each in lines if not is_open(each[1])]
         for texts_of in (own, sentences_in(own)):
+            is_begun = bool(found.connections)
             may_state |= Counter(lines_that_may_state(texts_of, labels, is_begun=is_begun))
         _leave_lines((n for n in may_state if may_state[n] > read[n]), texts, found)
 
 
-def _take_stated(
-    stated: list[WrittenConnection],
-    outside: list[WrittenConnection],
-    texts: Mapping[int, str],
-    found: Collected,
-    heads: Matrix,
-    labels: Tokens,
-    of_map: MapReader,
-) -> None:
-    """Replace a map by one that is stated elsewhere, if the weights confirm it better."""
-    is_complete = of_map.is_complete(outside)
-    right, others = (count_exact(each, heads, labels) for each in (stated, outside))
-    is_sure = len(heads) > 1 or not is_complete or right == len(stated)
-    are_of_heads = len(heads) == 1 or all(each.head for each in outside)
-    is_firm = is_complete and are_of_heads and 2 * others > len(outside)
-    is_better = is_sure and right > others and not is_firm
-    if is_better and all(each.is_told for each in outside):
-        _replace_map(stated, texts, found)
-    if stated and not found.connections:
-        _replace_map(stated, texts, found)
+def _goes_on(lines: Sequence[tuple[int, str]], found: Collected, labels: Tokens) -> bool:
+    """Return whether a map in words has no second inputs, but a line behind it may name them."""
+    last = max(each.line for each in found.connections)
+    is_half = all(each.is_told and not each.second for each in found.connections)
+    return is_half and len(labels.keys) > 2 and may_go_on(lines, last, labels)
 
 
 def _leave_told(texts: Mapping[int, str], found: Collected) -> None:

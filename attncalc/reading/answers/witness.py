@@ -63,7 +63,6 @@ ALIKE = 0.999
 BECAUSE = "its numbers are"
 BESIDE = "beside a step, which is whole without it"
 STARTS, AROUND = " |>*-#([xX", " =:([{-*#|,;.⎡⎢⎣⎛⎜⎝`'\""
-MOST_BLANKS = 20
 ENDS = ("", "]", ")", "}", ".")
 """The last sign before the number of an item in a list: [1 2] 2) [3 4]."""
 FEW = 4

@@ -1,4 +1,4 @@
-"""Numbers that a program wrote down as words, from speech: "minus zero point seven one"."""
+"""Numbers in letters: from speech, "minus zero point seven one", and of tokens, "input two"."""
 
 import re
 
@@ -18,6 +18,25 @@ _COUNTED = re.compile(
 )
 """The count behind a noun: query one, output two."""
 _SPOKEN = re.compile(r",|\b(?:minus|negative|point|comma|and)\b", re.IGNORECASE)
+
+
+_LETTERS = ("one|eins|uno|um", "two|zwei|deux|dos|due|dois", "three|drei|trois|tres|tre|três",
+            "four|vier|quatre|cuatro|quattro|quatro", "five|fünf|cinq|cinco|cinque",
+            "six|sechs|seis|sei")  # fmt: skip
+_OF_TOKEN = re.compile(
+    r"\b((?:in|out)put|token|word|wort|mot|palabra|parola|palavra|row|column|key|query|position) "
+    rf"(?:{'|'.join(f'({each})' for each in _LETTERS)})\b",
+    re.IGNORECASE,
+)
+
+
+def with_counts(text: str) -> str:
+    """Return a text with the numbers of tokens in digits.
+
+    >>> with_counts("output one attends to input two")
+    'output 1 attends to input 2'
+    """
+    return _OF_TOKEN.sub(lambda own: f"{own[1]} {(own.lastindex or 1) - 1}", text)
 
 
 def with_digits(text: str) -> str:
