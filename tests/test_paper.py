@@ -191,7 +191,7 @@ def test_the_key_of_an_encoder_fits_two_pages() -> None:
     assert "What each output attends to" in texts(pages[-1])
 
 
-@pytest.mark.parametrize("tokens", mostly_slow(range(2, 7), 1))
+@pytest.mark.parametrize("tokens", mostly_slow(range(2, 7)))
 def test_a_map_is_on_the_page_of_its_sentences_and_no_last_page_is_nearly_empty(
     tokens: int,
 ) -> None:

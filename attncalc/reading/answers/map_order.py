@@ -238,13 +238,13 @@ def maps_in_order(
 
 
 def streams(
-    lines: Sequence[tuple[int, str]], labels: Tokens, count: int, *, is_any: bool = True
+    lines: Sequence[tuple[int, str]], labels: Tokens, count: int, *, in_any_words: bool = True
 ) -> Iterator[tuple[list[Mention], bool]]:
     """Yield the tokens that lines name, in one reading after another, and whether by their names.
 
     Words in brackets are dropped, or not; ordinals are numbers, or not; a number before a line
-    counts it, or is a name; "token 2 itself" is one token, or two. At last, if `is_any`, only lines
-    whose words come back for each output are read, without signs.
+    counts it, or is a name; "token 2 itself" is one token, or two. At last, if `in_any_words`, only
+    lines whose words come back for each output are read, without signs.
     """
     sides = [[*map(_spelled, side)] for side in (labels.queries, labels.keys)]
     known = {*chain(*sides)}
@@ -271,11 +271,13 @@ def streams(
     )
     ways = [(True, texts, FARTHEST) for texts in (without, listed, ranked)]
     ways += [(False, texts, FARTHEST) for texts in (without, placed, all_placed, counted, ranked)]
-    ways += [(True, in_words, MOST_LINES), (False, in_numbers, MOST_LINES)] if is_any else []
+    ways += [(True, in_words, MOST_LINES), (False, in_numbers, MOST_LINES)] if in_any_words else []
     sections = _in_sections(without, sides, count)
     sections = sections or _in_sections(sentences_in(without), sides, count)
     ways += [
-        (are_names, sections, MOST_LINES) for are_names in (True, False) if sections and is_any
+        (are_names, sections, MOST_LINES)
+        for are_names in (True, False)
+        if sections and in_any_words
     ]
     seen: list[list[Mention]] = []
     for (are_names, texts, farthest), is_all in product(ways, (False, True)):

@@ -218,7 +218,7 @@ def _take_map(
 
 
 def _goes_on(lines: Sequence[tuple[int, str]], found: Collected, labels: Tokens) -> bool:
-    """Return whether a map in words has no second inputs, but a line behind it may name them."""
+    """Return whether a stated map has no second inputs, but a line behind it may name them."""
     last = max(each.line for each in found.connections)
     is_half = all(each.is_told and not each.second for each in found.connections)
     return is_half and len(labels.keys) > 2 and may_go_on(lines, last, labels)
