@@ -10,7 +10,7 @@ from attncalc.reading.answers.answer import Unread, WrittenConnection, WrittenMa
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import attention_in, connection_in, is_open, names_in
 from attncalc.reading.answers.map_order import MOST_BETWEEN
-from attncalc.reading.answers.map_printed import CALL
+from attncalc.reading.answers.map_periods import CALL
 from attncalc.reading.answers.map_statements import statements
 from attncalc.reading.answers.map_words import labels_of, lexemes_in, place_of
 from attncalc.reading.naming.name import head_in

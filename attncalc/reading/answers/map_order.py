@@ -7,7 +7,7 @@ rank the inputs of each first. The weights arbitrate between readings.
 
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from functools import partial
 from itertools import chain, pairwise, product, takewhile
 from typing import NamedTuple
@@ -16,6 +16,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
+from attncalc.reading.answers.cuts import numbers_of
 from attncalc.reading.answers.map_words import EMPHASIZED, labels_of, lexemes_in, place_of
 from attncalc.reading.naming.name import Tokens, heads_in
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
@@ -38,6 +39,8 @@ ENOUGH, FEWEST = 0.6, 3
 """The share of outputs that make a map, if they fit the weights in equal words; the fewest that do
 so in any words.
 """
+_COUNTED = re.compile(r"\[\d{1,3}\](?=\s)|^\W*(?:In|Out)\[\d{1,4}\]:?=?")
+"""R's count before a vector, or a count of a session."""
 _STOP = re.compile(r"[,.;!?。；！？\n)]")
 SENTENCE = re.compile(r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[^\W\d_a-zà-ÿ])|[!?;](?=\s|$)|[。！？；]")
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
@@ -48,8 +51,6 @@ _WEIGHT = re.compile(
     rf"[≈~]? ?[-+]?(?<!\d)(?:\d{{0,9}}[.{COMMA}]|0,)\d{{1,20}} ?%?|[≈~] ?\d{{1,9}}"
     r"|(?<!\d)\d{1,9} ?%"
 )
-_CELL = rf"[-+−–]?\d[\d.,/{COMMA}]*"
-_CELLS = re.compile(rf"(?<![\w.]){_CELL}(?![^\W\d_])(?:[ \t|│;]+{_CELL})*")
 _ASIDE = re.compile(r"\([^()\d\x00]{0,80}\)")
 _COUNT = re.compile(r"^\n\W*\d{0,2}\W*")
 """The beginning of a line, with a count of the line or of its head."""
@@ -67,9 +68,6 @@ SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
 _SIGNS, _TO = " ,;.", ("om", "mo", "os", "so")
 """Signs that only separate names, and the roles of names with the same words between them."""
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│:]")
-_WORK = re.compile(r"\x00[^\x00]*\x00|\d ?[,;|] ?-?\d|= ?[-(\[\d]")
-"""A sign of several numbers on a line."""
-_DIGIT, _NO_LETTER, _SIGN = (re.compile(each) for each in (r"\d", r"[\W\d_]+", r"[\W_]+"))
 _SUM = re.compile(r"\b(?:sum|add|som[am]|сум|topla|zusammen)|合計|合计|之和|합", re.IGNORECASE)
 _WORDS_OF_MAP = {"peta", "harita", "diagram", "drawing", "schema", "arrows"}
 """Words for a map that name no step."""
@@ -238,13 +236,20 @@ def maps_in_order(
 
 
 def streams(
-    lines: Sequence[tuple[int, str]], labels: Tokens, count: int, *, in_any_words: bool = True
+    lines: Sequence[tuple[int, str]],
+    labels: Tokens,
+    count: int,
+    *,
+    by_section: bool = True,
+    from_zero: bool = False,
 ) -> Iterator[tuple[list[Mention], bool]]:
     """Yield the tokens that lines name, in one reading after another, and whether by their names.
 
     Words in brackets are dropped, or not; ordinals are numbers, or not; a number before a line
-    counts it, or is a name; "token 2 itself" is one token, or two. At last, if `in_any_words`, only
-    lines whose words come back for each output are read, without signs.
+    counts it, or is a name; "token 2 itself" is one token, or two.
+
+    by_section: whether the name of an output may head the lines about it.
+    from_zero: whether numbers may also count tokens from 0.
     """
     sides = [[*map(_spelled, side)] for side in (labels.queries, labels.keys)]
     known = {*chain(*sides)}
@@ -265,41 +270,22 @@ def streams(
     )
     all_of = partial(_COUNT_OF_ALL.sub, lambda own: " all " if int(own[1]) == count else own[0])
     ranked = [(line, all_of(_LIKENED.sub(" ", _NTH_RANK.sub(" ", text)))) for line, text in without]
-    repeated = _repeated(without, sides, count)
-    in_words, in_numbers = (
-        [(line, signs.sub(" ", text)) for line, text in repeated] for signs in (_NO_LETTER, _SIGN)
-    )
     ways = [(True, texts, FARTHEST) for texts in (without, listed, ranked)]
     ways += [(False, texts, FARTHEST) for texts in (without, placed, all_placed, counted, ranked)]
-    ways += [(True, in_words, MOST_LINES), (False, in_numbers, MOST_LINES)] if in_any_words else []
-    sections = _in_sections(without, sides, count)
-    sections = sections or _in_sections(sentences_in(without), sides, count)
-    ways += [
-        (are_names, sections, MOST_LINES)
-        for are_names in (True, False)
-        if sections and in_any_words
-    ]
+    sections = by_section and (
+        _in_sections(without, sides, count) or _in_sections(sentences_in(without), sides, count)
+    )
+    ways += [(are_names, sections, MOST_LINES) for are_names in (True, False) if sections]
+    ways += [(False, counted, 0)] if from_zero else []
     seen: list[list[Mention]] = []
     for (are_names, texts, farthest), is_all in product(ways, (False, True)):
         if any(sides[0]) < are_names or (is_all and texts is not without):
             continue
-        named = _mentions(texts, sides, farthest, are_names=are_names, is_all=is_all)
+        base = 1 if farthest else 0
+        named = _mentions(texts, sides, farthest, are_names=are_names, is_all=is_all, base=base)
         seen.append([*named])
         if seen[-1] not in seen[:-1]:
             yield seen[-1], are_names
-
-
-def _repeated(
-    lines: Sequence[tuple[int, str]], sides: list[list[str]], count: int
-) -> list[tuple[int, str]]:
-    """Return the lines that name tokens, without work, if `count` lines have their other words."""
-    names, forms = {*sides[0], *sides[1]}, dict[str, list[tuple[int, str]]]()
-    for line, text in lines:
-        words = [*map(_spelled, _LETTERS.findall(text))]
-        others = [word for word in words if word not in names]
-        if (len(others) < len(words) or _DIGIT.search(text)) and not _WORK.search(text):
-            forms.setdefault(" ".join(others), []).append((line, text))
-    return sorted(each for own in forms.values() if len(own) >= count for each in own[-count:])
 
 
 def _in_sections(
@@ -333,13 +319,19 @@ def sentences_in(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     return [(line, each) for line, text in lines for each in SENTENCE.split(text[:LONGEST])]
 
 
-def words_beside(row: str, labels: Tokens) -> str:
-    """Return a row without its numbers, if words behind them name a token, or else ""."""
-    pieces = _CELLS.split(row)
-    known = {*map(_spelled, (*labels.keys, *labels.queries))}
-    words = {*map(_spelled, _NAME.findall(pieces[-1]))}
-    is_named = len(pieces) > 1 and (known & words or _ONESELF.search(pieces[-1]))
-    return f"{pieces[0]} | {pieces[-1]}" if is_named else ""
+def words_beside(line: str, rows: Collection[tuple[float, ...]]) -> str:
+    """Return a line without the rows of matrices in it, if there are words behind them, or ""."""
+    numbers, before, stop, place = numbers_of(line), "", 0, 0
+    values = [each.value for each in numbers]
+    widths = sorted({*map(len, rows)}, reverse=True)
+    while place < len(numbers):
+        rest = values[place:]
+        width = next((w for w in widths if w <= len(rest) and (*rest[:w],) in rows), 0)
+        if width:
+            before = before or line[: numbers[place].start]
+            stop = numbers[place + width - 1].end
+        place += max(1, width)
+    return f"{before} | {line[stop:]}" if stop and _NAME.search(line, stop) else ""
 
 
 def lines_that_may_state(
@@ -386,12 +378,12 @@ def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bo
 
 
 def plain(text: str) -> str:
-    """Return a text without quotation marks, emphasis and struck words, in one form of its letters.
+    """Return a text without quotation marks, emphasis, struck words and a program's counts.
 
     Tabs become bars.
     """
     clean = unicodedata.normalize("NFKC", _NTH.sub(r"\1th", text)).translate(_QUOTES)
-    clean = EMPHASIZED.sub(r"\2", STRUCK.sub(" ", clean))
+    clean = EMPHASIZED.sub(r"\2", STRUCK.sub(" ", _COUNTED.sub(" ", clean)))
     return clean.replace("\t", " | ")
 
 
@@ -426,9 +418,11 @@ def _mentions(
     *,
     are_names: bool,
     is_all: bool,
+    base: int = 1,
 ) -> Iterator[Mention]:
     """Yield the tokens that lines name, at most so many lines from one another.
 
+    base: the number of the first token.
     is_all: whether "itself" is one of them directly behind the name of another.
     """
     known, last, head, tail = {*sides[0], *sides[1]}, -MOST_LINES, 0, ""
@@ -443,8 +437,8 @@ def _mentions(
                 places = -1, -1
             elif match["other"] and len(sides[1]) == 2 and end:
                 places = -2, -2
-            elif match["number"] and int(word) and not (are_names and any(sides[1])):
-                places = len(sides[0]) if are_names else int(word) - 1, int(word) - 1
+            elif match["number"] and int(word) >= base and not (are_names and any(sides[1])):
+                places = len(sides[0]) if are_names else int(word) - base, int(word) - base
             elif are_names and word in known:
                 there = [side.index(word) if word in side else len(side) for side in sides]
                 places = there[0], there[1]
@@ -829,3 +823,10 @@ def written(said: Said, weights: Matrix, head: int, labels: Tokens) -> list[Writ
         line = WrittenConnection(head, name, named(most, labels.keys), named(second, labels.keys))
         found += [line._replace(line=said.lines[output], is_told=True)] if own else []
     return found
+
+
+def of_heads(found: Sequence[Said], heads: Matrix, labels: Tokens) -> list[WrittenConnection]:
+    """Return the lines of the map of each head."""
+    numbers = range(1, len(heads) + 1) if len(heads) > 1 else [0]
+    own = zip(found, heads, numbers, strict=True)
+    return [each for said, weights, k in own for each in written(said, weights, k, labels)]

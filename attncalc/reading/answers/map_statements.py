@@ -84,7 +84,7 @@ def _of_heads(
     lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
 ) -> Iterator[tuple[WrittenConnection, set[int]]]:
     best: dict[tuple[int, int], dict[int, int]] = {}
-    for mentions, are_names in streams(lines, labels, len(heads[0]), in_any_words=False):
+    for mentions, are_names in streams(lines, labels, len(heads[0]), by_section=False):
         sides = (labels.queries, labels.keys) if are_names else ()
         words = [{k for k, name in enumerate(side) if _is_word(name)} for side in sides]
         found: dict[tuple[int, int], tuple[dict[int, int], dict[int, int]]] = {}

@@ -34,6 +34,7 @@ from attncalc.reading.answers.lines import (
     is_open,
 )
 from attncalc.reading.answers.map_lines import MapReader, unclear, with_tables
+from attncalc.reading.answers.map_marked import stated_map
 from attncalc.reading.answers.map_order import (
     count_exact,
     is_prose,
@@ -42,7 +43,6 @@ from attncalc.reading.answers.map_order import (
     sentences_in,
     words_beside,
 )
-from attncalc.reading.answers.map_printed import stated_map
 from attncalc.reading.answers.map_statements import statements
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
@@ -180,15 +180,12 @@ def _take_map(
     """Read a map that is not complete or not right from lines that are no step."""
     weights = of_map.own_weights(matrices)
     steps_of = [each for each in found.taken if each.how.startswith(BECAUSE)]
-    rows = {line for each in steps_of for line in each.lines}
-    outside = [each for each in found.connections if each.line not in rows]
-    left = {each.line for each in found.unread}
-    own_parts = [e for e in found.taken if e.what not in ("", "map") and e.line not in left]
-    steps = {line for each in own_parts for line in each.lines}
-    texts = dict(enumerate(text.split("\n"), start=1))
-    labels = expected.labels
+    witnessed_on = {line for each in steps_of for line in each.lines}
+    outside = [each for each in found.connections if each.line not in witnessed_on]
+    texts, labels = dict(enumerate(text.split("\n"), start=1)), expected.labels
+    rows = _rows_on_lines(matrices, found)
     lines = [
-        (line, each if line not in steps or is_prose(each) else words_beside(each, labels))
+        (line, each if line not in rows or is_prose(each) else words_beside(each, rows[line]))
         for line, each in texts.items()
     ]
     if (heads := of_map.heads_of(weights)) is not None and matrices:
@@ -215,6 +212,21 @@ def _take_map(
             is_begun = bool(found.connections)
             may_state |= Counter(lines_that_may_state(texts_of, labels, is_begun=is_begun))
         _leave_lines((n for n in may_state if may_state[n] > read[n]), texts, found)
+
+
+def _rows_on_lines(
+    matrices: Mapping[str, WrittenMatrix], found: Collected
+) -> dict[int, set[tuple[float, ...]]]:
+    """Return the rows of the steps on each line that only such were read from."""
+    rows: dict[int, set[tuple[float, ...]]] = {}
+    left = {each.line for each in found.unread}
+    for each in found.taken:
+        if each.what not in ("", "map") and each.line not in left:
+            own = matrices[each.step].values if each.step in matrices else np.zeros((0, 1))
+            own_rows = {(*row,) for row in own.reshape(-1, own.shape[-1]).tolist()}
+            for line in each.lines:
+                rows.setdefault(line, set()).update(own_rows)
+    return rows
 
 
 def _goes_on(lines: Sequence[tuple[int, str]], found: Collected, labels: Tokens) -> bool:

@@ -1,0 +1,286 @@
+"""Maps whose layout comes back for each output: in sentences, tables, lists, or printed places.
+
+The tokens that a text names are a sequence. In a map, the inputs that outputs attend to most are at
+equal distances in it, and so are the second ones, whatever other names are between them.
+"""
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.base.types import Matrix
+from attncalc.reading.answers.answer import WrittenConnection
+from attncalc.reading.answers.map_order import (
+    LONGEST,
+    MOST_MENTIONS,
+    TIE,
+    Mention,
+    Said,
+    input_of,
+    is_ranked,
+    of_heads,
+    streams,
+)
+from attncalc.reading.answers.map_words import lexemes_in
+from attncalc.reading.naming.name import Tokens
+
+MOST_PERIOD = 10
+"""The most names from one output to the next."""
+NEAR, FARTHEST, BEHIND = 4, 12, 6
+"""The most lines between two names, and if these are alike; and the most names between
+the first inputs and a list of the second.
+"""
+ENOUGH_BITS = 6.0
+"""How improbable it is that names fit the weights by chance; less is enough beside words."""
+BELOW = 6
+"""The lines from words about a map that they may be about."""
+_CALLS = (
+    r"\[\w{1,9}, ?\w{1,9}\] ?= ?(?:max|sort)\b"
+    r"|\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|topk|nlargest)"
+)
+CALL = re.compile(rf"(?:{_CALLS})\(", re.IGNORECASE)
+"""A call of a program that gives the places of the largest weights."""
+_LARGEST = re.compile(
+    rf"(?:{_CALLS}|\b(?:(?:sort|order(?:ing)?)(?=[(\[])|rank(?:ing|s)?|ordine|ordre|orden|ordem"
+    r"|reihenfolge|kolejność|порядок))\b|순위|顺序|順位",
+    re.IGNORECASE,
+)
+_FORMULA = re.compile(
+    r"(?<!=)=(?=\s*[^\s>=])|[*·×^√+]|\\(?:frac|sqrt)|(?<![^\W\d_])[QKVWSAH]_?\{?$|\w[(\[]$"
+)
+"""A sign of work between names, the letter of a matrix before a number, or a call."""
+_WORDS = re.compile(r"[^\W\d_]+|[→⇒>|/&:]")
+_SAID = {"attends", "takes", "feeds", "most", "second"}
+
+
+class _Found(NamedTuple):
+    """A map of one head: how improbable it is by chance, in bits, and where it is in the names.
+
+    columns: the places of the first input, and of the first second input.
+    """
+
+    bits: float
+    begin: int
+    columns: tuple[int, ...]
+    period: int
+    said: Said
+
+
+_Chain = tuple[float, list[Said]]
+"""The maps of heads, and how improbable they are by chance."""
+
+
+class _Layout(NamedTuple):
+    """Where the columns of a map begin, in names that come back with a period for each output.
+
+    columns: the places of the first input, and of the first second input.
+    name: the place of the first output, if outputs are a column.
+    inside: how many inputs are in one period; a list of the second ones may follow.
+    """
+
+    period: int
+    rows: int
+    columns: tuple[int, ...]
+    name: tuple[int, ...]
+    inside: int
+
+    @property
+    def begin(self) -> int:
+        """The place of its first name."""
+        return min(self.columns + self.name)
+
+    @property
+    def stop(self) -> int:
+        """The place behind its last name."""
+        return max(self.columns + self.name) + self.period * (self.rows - 1) + 1
+
+    @property
+    def end(self) -> int:
+        """The place behind its last period."""
+        return max(self.stop, self.begin + self.period * self.rows)
+
+    @property
+    def others(self) -> int:
+        """The names of each period that are in no column."""
+        return self.period - self.inside - len(self.name)
+
+
+class _Lines(NamedTuple):
+    """The lines of words about a map and those soon below, and those below a program's call."""
+
+    said: Container[int]
+    printed: Container[int]
+
+
+def map_in_periods(
+    lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
+) -> list[WrittenConnection]:
+    """Return the map that names state at equal distances, and the weights confirm; [] if none does.
+
+    lines: the lines that belong to no step, with their numbers.
+    heads: the weights of each head, of shape (heads, outputs, inputs).
+
+    >>> weights = np.array([[[0.4, 0.6], [0.7, 0.3]]])
+    >>> text = "looks at: 1 -> 2, 1; 2 -> 1, 2"
+    >>> [each.says for each in map_in_periods([(1, text)], weights, Tokens())]
+    ['output 1 → input 2, second 1', 'output 2 → input 1, second 2']
+    """
+    texts = [(line, text[:LONGEST]) for line, text in lines]
+    calls = [line for line, text in texts if _LARGEST.search(text)]
+    about = [n for n, text in texts if any(each.kind in _SAID for each in lexemes_in(text, {}))]
+    below = [{n + k for n in own for k in range(BELOW)} for own in ([*calls, *about], calls)]
+    readings = streams(lines, labels, len(heads[0]), by_section=False, from_zero=bool(calls))
+    best: _Chain = 0.0, []
+    for mentions, _ in readings:
+        best = max(best, _of_names(mentions[-MOST_MENTIONS:], heads, _Lines(*below)), key=_worth)
+    return of_heads(best[1], heads, labels) if best[1] else []
+
+
+def _worth(chain: _Chain) -> tuple[int, float]:
+    """Return how many inputs of an output the maps of all heads state, and their bits."""
+    bits, found = chain
+    return min((max(map(len, each.inputs)) for each in found), default=0), bits
+
+
+def _of_names(mentions: Sequence[Mention], heads: Matrix, lines: _Lines) -> _Chain:
+    """Return the most improbable maps of all heads, behind or beside one another; or no map."""
+    chains: dict[_Found | None, _Chain] = {None: (0.0, [])}
+    for weights in heads:
+        own = dict[_Found | None, _Chain]()
+        several = np.flatnonzero(np.count_nonzero(weights > TIE, axis=1) > 1)
+        ways = [np.arange(len(weights)), several]  # outputs with one weight may be named otherwise
+        found = [*(e for rows in ways for e in _Periods(mentions, weights, rows, lines).found())]
+        for each in [e for e in found if max(map(len, e.said.inputs)) > 1] or found:
+            before = [chain for last, chain in chains.items() if _follows(last, each)]
+            if before:
+                bits, rest = max(before, key=lambda chain: chain[0])
+                own[each] = bits + each.bits, [*rest, each.said]
+        chains = own
+    return max(chains.values(), key=lambda chain: chain[0], default=(0.0, []))
+
+
+def _follows(last: _Found | None, own: _Found) -> bool:
+    """Return whether the map of a head is behind that of the head before, or beside it."""
+    if last is None or own.begin >= last.said.stop:
+        return True
+    is_beside = own.period == last.period and {*own.columns}.isdisjoint(last.columns)
+    return is_beside and 0 < own.columns[0] - last.columns[0] < own.period
+
+
+class _Periods:
+    """The names of a text as a sequence, in which the map of one head is searched.
+
+    rows: the outputs whose inputs are at equal distances.
+    """
+
+    def __init__(
+        self, mentions: Sequence[Mention], weights: Matrix, rows: Matrix, lines: _Lines
+    ) -> None:
+        self.mentions, self.weights, self.rows, self.about = mentions, weights, rows, lines
+        self.choices = np.count_nonzero(weights > TIE, axis=1)
+        self.lines = np.array([each.line for each in mentions], int)
+        self.at = np.arange(rows.size)
+        inputs = [[input_of(each, k) for each in mentions] for k in rows]
+        self.inputs = np.array(inputs, int).reshape(rows.size, len(mentions))
+
+    def found(self) -> Iterator[_Found]:
+        """Yield the maps at all distances."""
+        own, width = self.weights[self.rows], self.weights.shape[1]
+        is_there = (self.inputs >= 0) & (self.inputs < width)
+        values = np.where(is_there, own[self.at[:, None], np.where(is_there, self.inputs, 0)], -1)
+        ranked = np.sort(own)[:, ::-1]
+        is_single = self.choices[self.rows] == 1
+        is_first = values >= ranked[:, :1] - TIE
+        is_second = (values >= ranked[:, 1:2] - TIE) & (values > TIE) | is_single[:, None]
+        is_output = np.array([each.output for each in self.mentions]) == self.rows[:, None]
+        far = np.cumsum(np.diff(self.lines, prepend=self.lines[:1]) > FARTHEST)
+        for period in range(1, MOST_PERIOD + 1) if self.rows.size > 1 else ():
+            starts = len(self.mentions) - period * (self.rows.size - 1)
+            if starts < 1:
+                return
+            steps = period * self.at[:, None] + np.arange(starts)
+            is_near = far[len(far) - starts :] == far[:starts]
+            firsts, seconds, outputs = (
+                np.flatnonzero(kind[self.at[:, None], steps].all(axis=0) & is_near)
+                for kind in (is_first, is_second, is_output)
+            )
+            yield from self._of_period(period, firsts, seconds, outputs)
+
+    def _of_period(
+        self, period: int, firsts: Matrix, seconds: Matrix, outputs: Matrix
+    ) -> Iterator[_Found]:
+        """Yield the maps, from the places where columns of inputs and of outputs may begin."""
+        span = period * (self.rows.size - 1)
+        for first in map(int, firsts):
+            near = (seconds > first - period) & (seconds < first + 2 * span + BEHIND)
+            is_free = (seconds < first + period) | (seconds > first + span)
+            beside = map(int, seconds[near & is_free & (seconds != first)])
+            for columns in (*((first, second) for second in beside), (first,)):
+                inside = [each for each in columns if each < first + period]
+                low, high = max(inside) - period, min(inside) + period
+                names = outputs[(outputs > low) & (outputs < high)]
+                name = [int(each) for each in names if each not in columns][:1]
+                layout = _Layout(period, self.rows.size, columns, (*name,), len(inside))
+                if found := self._found(layout):
+                    yield found
+
+    def _found(self, layout: _Layout) -> _Found | None:
+        """Return the map of a layout, if the weights rank its inputs so, which is no chance."""
+        inputs, lines = self._inputs(layout)
+        if not all(is_ranked(inputs[k], self.weights[k]) for k in self.rows):
+            return None
+        bits = self._bits(inputs) + len(layout.name) * float(np.log2(self.rows.size))
+        if bits < self._least(layout):
+            return None
+        for k in np.setdiff1d(np.arange(len(self.weights)), self.rows):
+            only = np.argmax(self.weights[k])
+            before = self.mentions[: layout.begin][-layout.period :]
+            if here := [each.line for each in before if input_of(each, int(k)) == only]:
+                inputs[k], lines[k] = (int(only),), here[-1]
+        said = Said((*lines,), (*inputs,), layout.rows, stop=layout.stop)
+        return _Found(bits, layout.begin, layout.columns, layout.period, said)
+
+    def _least(self, layout: _Layout) -> float:
+        """Return how improbable a map of this layout must be by chance, in bits.
+
+        Less is enough if words about a map are there, if names fill their lines, and if the same
+        words are between the names of each output; any is enough for what a program prints.
+        """
+        begin, end, period = layout.begin, layout.end, layout.period
+        run, name = self.mentions[begin : layout.stop], layout.name
+        own = range(run[0].line, run[-1].line + 1)
+        is_said = any(line in self.about.said for line in own)
+        is_printed = run[0].line in self.about.printed or run[-1].line in self.about.printed
+        gaps = [{" ".join(_WORDS.findall(e.before)) for e in run[j::period]} for j in range(period)]
+        are_alike = all(len(each) == 1 for each in gaps[1:])
+        are_said = all(any(gaps[(at - begin) % period]) for at in layout.columns if at != begin)
+        is_far = max(np.diff([each.line for each in run]), default=0) > NEAR
+        is_half = len(layout.columns) == 1 and (layout.others or not (name or is_printed))
+        is_lost = is_far and not (name and are_alike and are_said and len(gaps[0]) == 1)
+        if is_half or is_lost or any(_FORMULA.search(each.before) for each in run[1:]):
+            return np.inf
+        ends = {at for at in (begin, end) if 0 < at < len(self.mentions)}
+        is_whole = all(self.lines[at - 1] < self.lines[at] for at in ends)
+        is_regular = are_alike and (not layout.others or is_printed or are_said)
+        if not (is_said or is_whole) or not (is_regular or (name and not layout.others)):
+            return ENOUGH_BITS + float(np.log2(len(self.mentions)))
+        return 0 if is_printed and is_whole else ENOUGH_BITS / (1 + is_said + is_whole)
+
+    def _inputs(self, layout: _Layout) -> tuple[list[tuple[int, ...]], list[int]]:
+        """Return the inputs of each output in the columns of a layout, and its line."""
+        period, columns = layout.period, layout.columns
+        inputs: list[tuple[int, ...]] = [()] * len(self.weights)
+        lines = [int(self.lines[columns[0]])] * len(self.weights)
+        for i, k in enumerate(self.rows):
+            own = (int(self.inputs[i, at + i * period]) for at in columns[: self.choices[k]])
+            inputs[k], lines[k] = (*own,), int(self.lines[columns[0] + i * period])
+        return inputs, lines
+
+    def _bits(self, inputs: Sequence[tuple[int, ...]]) -> float:
+        """Return how improbable inputs are by chance; outputs with the same ones count once."""
+        ways = {inputs[k]: int(self.choices[k]) for k in self.rows}
+        return sum(
+            float(np.log2(of * max(1, of - 1) if len(own) > 1 else of)) for own, of in ways.items()
+        )
