@@ -41,10 +41,10 @@ def questioned(
     off = {
         name
         for name in read
-        if not (name in named and {*matrices[name].shape} == {*expected.steps[name].shape})
-        and not is_side_by_side(matrices[name], expected.steps[name])
+        if not is_side_by_side(matrices[name], expected.steps[name])
         and _is_off(name, matrices[name], expected, follows)
     }
+    sure = {n for n in off & named if {*matrices[n].shape} == {*expected.steps[n].shape}}
     if not off:
         return dict(matrices)
     before = [*found.taken], [*found.unread], [*found.remarks]
@@ -60,7 +60,7 @@ def questioned(
     }
     off, right = off - exchanged, right - exchanged
     found.taken[:], found.unread[:], found.remarks[:] = before
-    doubts = {n: _contradiction(n, matrices, expected) for n in off - right}
+    doubts = {n: _contradiction(n, matrices, expected) for n in off - right - sure}
     for name in [each for each in doubts if doubts[each]]:
         own = [each for each in found.taken if each.step == name]
         text = "; ".join(each.text for each in own)[:LONGEST]
@@ -152,7 +152,9 @@ def _share(written: WrittenMatrix, key: Matrix) -> float:
 
 
 def _is_right(name: str, written: WrittenMatrix, expected: Expected) -> bool:
-    return share_alike(written.values, expected.steps[name]) == 1
+    key = expected.steps[name]
+    own = np.hstack([*key]) if is_side_by_side(written, key) else key
+    return share_alike(written.values, own) == 1
 
 
 def _follows(read: Mapping[str, WrittenMatrix], expected: Expected) -> Mapping[str, Matrix]:

@@ -256,7 +256,8 @@ class _Periods:
         gaps = [{" ".join(_WORDS.findall(e.before)) for e in run[j::period]} for j in range(period)]
         are_alike = all(len(each) == 1 for each in gaps[1:])
         are_said = all(any(gaps[(at - begin) % period]) for at in layout.columns if at != begin)
-        is_far = max(np.diff([each.line for each in run]), default=0) > NEAR
+        steps = np.arange(layout.rows) * period
+        is_far = any(np.diff(self.lines[at + steps]).max() > NEAR for at in layout.columns)
         is_half = len(layout.columns) == 1 and (layout.others or not (name or is_printed))
         is_lost = is_far and not (name and are_alike and are_said and len(gaps[0]) == 1)
         if is_half or is_lost or any(_FORMULA.search(each.before) for each in run[1:]):

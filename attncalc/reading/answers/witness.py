@@ -456,22 +456,20 @@ class Witness:
         below = 2 * heads[0].shape[0] + 4
         windows = [lines, *({*range(e.line, e.last + below)} for e in own if e.what == name)]
         free = self.free.copy()
-        for window in windows[:MOST_WINDOWS]:
-            there = free & np.array([each.line in window for each in self.numbers], bool)
-            for head in heads:
-                if not head.size:
-                    continue
-                least = WRONG * float((~np.isnan(head)).mean())
-                found = cuts(self.numbers, head, there, turned=True, least=least)
-                cut = max(found, key=lambda each: each.share, default=None)
-                if cut is None or cut.share < max(least, 1 / head.size):
-                    continue
+        for head in (each for each in heads if each.size):
+            least = max(WRONG * float((~np.isnan(head)).mean()), 1 / head.size)
+            found = list[Cut]()
+            for window in windows[:MOST_WINDOWS]:
+                there = free & np.array([each.line in window for each in self.numbers], bool)
+                found += cuts(self.numbers, head, there, turned=True, least=least)
+                if window is lines and any(cut.share == 1 for cut in found):
+                    break
+            best = max((cut.share for cut in found), default=0.0)
+            for cut in (each for each in found if each.share == best >= least):
                 self.rows[name] = cut.written
                 places = np.array(cut.rows)[cut.agreeing]
                 self.own.setdefault(name, set()).update(places.tolist())
                 self.free[places] = False
-            if window is lines and name in self.rows:
-                break
 
     def _best(
         self, name: str, written: WrittenMatrix | None, key: Matrix

@@ -247,6 +247,8 @@ _AMONG_WHOLES = re.compile(
     r"|(?<![\d,.])\d+ (?:/|e|y|et|und|and|en) [-+]?\d+,\d+(?![\d,.])"
 )
 """Rows that would have several widths if commas separated numbers: 8,5 / 8, and 2,5 e -2."""
+_MIXED = re.compile(r"\d,\d{2,}, [-−]?\d+,\d{2}")
+"""Numbers with commas in a list whose commas have spaces: (-3,01, 1,67)."""
 _BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d{2,6}(?!\d|[,.]\d)")
 _LISTED = re.compile(r"[\[(] ?-?\d{1,9}(?:,\d{1,9})?(?: ?; ?-?\d{1,9}(?:,\d{1,9})?){1,60} ?[\])]")
 """Numbers between semicolons: [1,1547; 0]."""
@@ -317,6 +319,8 @@ def _uses_decimal_commas(text: str) -> bool:
     if not decimal or _TWO_COMMAS.search(text):
         return False
     points = len(_POINT.findall(text))
+    if not points and _MIXED.search(text):
+        return True
     if not points and len(_BELOW_ONE.findall(text)) >= SEVERAL:
         return True
     against = points + len(_AFTER_COMMA.findall(text))
