@@ -26,7 +26,7 @@ from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.map_order import maps_in_order
-from attncalc.reading.answers.map_printed import map_in_columns, printed_map
+from attncalc.reading.answers.map_periods import map_in_periods
 from attncalc.reading.answers.map_words import _WORDS
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.naming.name import Tokens
@@ -334,7 +334,7 @@ def test_a_map_in_any_words_is_read_where_it_fits_the_weights(text: str) -> None
     "text", ["A.argmax(1)\n[1 0 1]", "which.max of each row\n[1] 2 1 2", "argmax\n\n2\n1\n2"]
 )
 def test_a_map_is_read_from_the_places_that_a_program_prints(text: str) -> None:
-    found = printed_map([*enumerate(text.split("\n"), start=1)], SWAPPED[None], Tokens())
+    found = map_in_periods([*enumerate(text.split("\n"), start=1)], SWAPPED[None], Tokens())
     assert [(each.output, each.most) for each in found] == [
         ("1", ("2",)), ("2", ("1",)), ("3", ("2",)),
     ]  # fmt: skip
@@ -524,7 +524,7 @@ TWO_HEADS = np.array([[[0.6, 0.1, 0.3], [0.2, 0.1, 0.7], [0.3, 0.5, 0.2]],
     ],
 )
 def test_a_map_of_heads_is_read_from_columns(text: str) -> None:
-    found = map_in_columns([*enumerate(text.split("\n"), start=1)], TWO_HEADS, Tokens())
+    found = map_in_periods([*enumerate(text.split("\n"), start=1)], TWO_HEADS, Tokens())
     assert [(each.head, each.output, *each.most, *each.second) for each in found] == [
         (1, "1", "1", "3"), (1, "2", "3", "1"), (1, "3", "2", "1"),
         (2, "1", "3", "2"), (2, "2", "1", "2"), (2, "3", "2", "1"),
@@ -533,7 +533,7 @@ def test_a_map_of_heads_is_read_from_columns(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["1 3\n3 1\n2 3", "1 3 2\n3 1", "0.6 0.3\n0.7 0.2\n0.5 0.3"])
 def test_columns_that_the_weights_do_not_rank_so_are_no_map(text: str) -> None:
-    assert not map_in_columns([*enumerate(text.split("\n"), start=1)], TWO_HEADS[:1], Tokens())
+    assert not map_in_periods([*enumerate(text.split("\n"), start=1)], TWO_HEADS[:1], Tokens())
 
 
 def test_a_sentence_may_name_each_head() -> None:

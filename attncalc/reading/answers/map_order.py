@@ -68,6 +68,9 @@ SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
 _SIGNS, _TO = " ,;.", ("om", "mo", "os", "so")
 """Signs that only separate names, and the roles of names with the same words between them."""
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│:]")
+_WORK = re.compile(r"\x00[^\x00]*\x00|\d ?[,;|] ?-?\d|= ?[-(\[\d]")
+"""A sign of several numbers on a line."""
+_DIGIT, _SIGNS_OF_DATA = re.compile(r"\d"), re.compile(r"[\[\]{}_]")
 _SUM = re.compile(r"\b(?:sum|add|som[am]|сум|topla|zusammen)|合計|合计|之和|합", re.IGNORECASE)
 _WORDS_OF_MAP = {"peta", "harita", "diagram", "drawing", "schema", "arrows"}
 """Words for a map that name no step."""
@@ -272,10 +275,9 @@ def streams(
     ranked = [(line, all_of(_LIKENED.sub(" ", _NTH_RANK.sub(" ", text)))) for line, text in without]
     ways = [(True, texts, FARTHEST) for texts in (without, listed, ranked)]
     ways += [(False, texts, FARTHEST) for texts in (without, placed, all_placed, counted, ranked)]
-    sections = by_section and (
-        _in_sections(without, sides, count) or _in_sections(sentences_in(without), sides, count)
-    )
-    ways += [(are_names, sections, MOST_LINES) for are_names in (True, False) if sections]
+    for of in (without, sentences_in(without)) if by_section else ():
+        found = [*_in_sections(of, sides, count)]
+        ways += [(are_names, own, MOST_LINES) for own in found for are_names in (True, False)]
     ways += [(False, counted, 0)] if from_zero else []
     seen: list[list[Mention]] = []
     for (are_names, texts, farthest), is_all in product(ways, (False, True)):
@@ -290,22 +292,34 @@ def streams(
 
 def _in_sections(
     lines: Sequence[tuple[int, str]], sides: list[list[str]], count: int
-) -> list[tuple[int, str]]:
-    """Return the lines that name tokens, behind the name of the output that heads their section.
+) -> Iterator[list[tuple[int, str]]]:
+    """Yield the lines that name tokens, without work, behind the output that heads their section.
 
-    [] unless every output heads one section, or one for each head, in their order.
+    Every output heads one section, or one for each head, in their order and with the same other
+    words.
     """
-    found, heads, known = list[tuple[int, str]](), list[int](), {*sides[0], *sides[1]}
-    for line, text in lines:
-        words = [*map(_spelled, _NAME.findall(text))]
-        places = {place_of(word, sides[0]) for word in words} - {-1}
-        if 0 < len(words) <= MOST_OF_HEADING and len(places) == 1:
-            heads += places
-            name = next(word for word in words if place_of(word, sides[0]) in places)
-        elif heads and (places or {*words} & {*sides[1]} or _ONESELF.search(text)):
-            is_named = next((word for word in words if word in known), "") == name
-            found.append((line, text if is_named else f"{name} | {text}"))
-    return found if heads == [*range(count)] * max(1, len(heads) // count) else []
+    forms, known = dict[str, dict[int, str]](), {*sides[0], *sides[1]}
+    texts = [(line, [*map(_spelled, _NAME.findall(text))], text) for line, text in lines]
+    for k, (_, words, _) in enumerate(texts):
+        names = [word for word in words if place_of(word, sides[0]) >= 0]
+        if len({*names}) == 1 and len(words) <= MOST_OF_HEADING:
+            others = " ".join(word for word in words if word != names[0])
+            forms.setdefault(others, {})[k] = names[0]
+    for heads in forms.values():
+        places, found, name = [place_of(each, sides[0]) for each in heads.values()], [], ""
+        if places != [*range(count)] * max(1, len(places) // count):
+            continue
+        for k, (line, words, text) in enumerate(texts):
+            is_of_token = known & {*words} or _ONESELF.search(text) or _DIGIT.search(text)
+            if k in heads:
+                name = heads[k]
+            elif name and is_of_token and not _WORK.search(text):
+                own = [word for word in words if word in known]
+                is_named = len(own) > 1 and own[0] == name
+                found.append(
+                    (line, _SIGNS_OF_DATA.sub(" ", text if is_named else f"{name} | {text}"))
+                )
+        yield found
 
 
 def is_prose(line: str) -> bool:
