@@ -22,6 +22,8 @@ from attncalc.reading.plain.rows import SCANNED
 CORRECTED = "is corrected here"
 _OF_SUMS = (0.0, 1.0, 100.0)
 """What rows sum to: a sentence with these numbers alone may be about sums."""
+_BEHIND = re.compile(r"<[-=]+|←|⟵|--+>?|//|[#%](?= )|(?<=[\d)\]]) {1,9}\((?=[^\W\d_])")
+"""What separates a remark from the numbers before it."""
 _TIME, _FORWARDED = re.compile(r"\d{1,2}[:.h]\d\d"), re.compile(r"\s{0,8}-{3,20} ?[^\W\d_]")
 
 
@@ -49,9 +51,11 @@ def with_corrected(
     steps = {line for each in of_steps for line in each.lines}
     listed = {each.line for each in found.unread if each.could_be_matrix}
     for line, sentence in enumerate(text.split("\n"), start=1):
-        if line in steps or len(sentence) > LONGEST or not speaks_of_error(sentence):
+        if line in steps:  # only what is behind its numbers
+            sentence = "".join(_BEHIND.split(sentence, maxsplit=1)[1:])
+        if len(sentence) > LONGEST or not speaks_of_error(sentence):
             continue
-        above = {each.step for each in of_steps if each.line < line}
+        above = {each.step for each in of_steps if each.line <= line}
         wrong = [each for each in _wrong(made, expected) if each[0] in above]
         said = [each for each in numbers_of(sentence) if each.is_last]
         said = [each for each in said if each.entry.decimals] or said

@@ -88,6 +88,10 @@ _ROOT = re.compile(
     r"|(?:根号|平方根|ルート|루트) ?(?=\(? ?(?:\d|d_?k))",
     re.IGNORECASE,
 )
+_ROOT_VALUE = re.compile(
+    r"(?<![/\d√*·])(√\(?\d{1,3}\)?) ?[=≈] ?\d{1,3}(?:[.,]\d{1,6})?(?=  |[ :]{1,3}[:\[(]|$)", re.M
+)
+"""A root with its value before a matrix, or at the end of a line."""
 _PERCENT = re.compile(
     r"(?<=\d) (?:per ?cent|pour cent|por cien|por cent|prozent|procent|процент)\w{0,3}\b",
     re.IGNORECASE,
@@ -299,7 +303,7 @@ def _with_ascii_digits(text: str) -> str:
     text = _PERCENT_FIRST.sub(r"\1%", text)
     text = _PERCENT.sub("%", _MINUS_INFINITY.sub("-∞", text.replace("\\[Infinity]", "∞")))
     text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(_unread_entry, text)))
-    text = _ROOT.sub("√", text)
+    text = _ROOT_VALUE.sub(r"\1", _ROOT.sub("√", text))
     if not _OTHER_DIGIT.search(text):
         return text
     text = _OTHER_DIGIT.sub(lambda each: str(unicodedata.decimal(each[0])), text)

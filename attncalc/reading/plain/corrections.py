@@ -70,7 +70,8 @@ _CORRECTS = re.compile(
     r"\b(?:should|ought to|must) (?:actually |really |rather )?(?:be|read|have been)\b"
     r"|\b(?:sollte|müsste|muss)\b.{0,60}\b(?:sein|heißen|lauten)\b"
     r"|\b(?:devrait|doit) être\b|\b(?:debería|debe|deve|deveria) ser\b|\b(?:deve|dovrebbe) essere\b"
-    r"|\bmoet\b.{0,60}\bzijn\b|应该?[是为]",
+    r"|\bmoet\b.{0,60}\bzijn\b|\b(?:ma|miało|powinno) być\b|\bsk(?:a vara|al være)\b"
+    r"|должн[оа] быть|olmalı|이어야|应该?[是为]",
     re.IGNORECASE,
 )
 """Words for a number that is wrong elsewhere."""
