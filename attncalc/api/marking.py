@@ -14,7 +14,6 @@ from attncalc.base.errors import InputError
 from attncalc.base.typed import fraction_of
 from attncalc.base.types import Matrix
 from attncalc.grading import marks
-from attncalc.grading.credit import Score, score
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.recipes.mistakes import codes
 from attncalc.grading.rules import CONCEPTUAL, COPYING, Rules
@@ -37,11 +36,6 @@ class Marking(Displayed, marks.Marking):
 
     It prints like `attncalc check`; a notebook displays its page.
     """
-
-    @property
-    def score(self) -> Score:
-        """The earned and the possible points."""
-        return score(self)
 
     @property
     def verdict(self) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from attncalc.base.text import on_a_line
-from attncalc.grading.credit import shares_of
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Field, Part, Table
@@ -49,7 +48,7 @@ def outcome(answer: many.Marked, how: str, possible: Fraction) -> Outcome:
     cells[POSSIBLE] = cells[POSSIBLE] or str(possible)
     if marking is None:
         return Outcome(answer.place, how, cells, {}, None)
-    shares = {name: str(share) for name, share in shares_of(marking).items()}
+    shares = {name: str(share) for name, share in marking.shares.items()}
     return Outcome(answer.place, how, cells, shares, many.fact(marking))
 
 

@@ -9,7 +9,6 @@ from statistics import mean, median
 from typing import Any, NamedTuple
 
 from attncalc.base.text import amount, as_key, for_any_system, harmless_cell, in_json, on_a_line
-from attncalc.grading.credit import score, shares_of
 from attncalc.grading.marks import Marking, StepMarks, flags
 from attncalc.grading.rules import Status
 from attncalc.languages.catalogue import ENGLISH
@@ -78,7 +77,7 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str], *, shown: Shown = AS
     said = shown.in_cell
     rows: list[Sequence[str]] = [(*COLUMNS, *names, LINES)]
     for each in answers:
-        shares = {} if each.marking is None else shares_of(each.marking)
+        shares = {} if each.marking is None else each.marking.shares
         points = (said(shares[name]) if name in shares else "" for name in (*names, LINES))
         rows.append((*row_of(each, said), *points))
     return "".join(map(csv_line, rows))
@@ -166,7 +165,7 @@ class Fact(NamedTuple):
 
 def fact(marking: Marking) -> Fact:
     """Return the facts of a marking for the summary."""
-    wrong, (earned, possible) = marking.first_wrong, score(marking)
+    wrong, (earned, possible) = marking.first_wrong, marking.score
     share = str(earned / possible) if possible else ""
     first = "" if wrong is None else wrong.marks.step.name
     known = [(each, verdict.explained(each)) for each in marking.judged]
@@ -218,7 +217,7 @@ def row_of(answer: Marked, said: verdict.Said) -> Iterator[str]:
     if marking is None:
         yield from (*[""] * (len(COLUMNS) - 2), answer.error)
         return
-    total = score(marking)
+    total = marking.score
     yield from (said(total.earned), said(total.possible, least=0), percent(total))
     yield "provisional" if marking.is_provisional else ""
     yield _first_wrong(marking)
