@@ -723,10 +723,8 @@ def test_pages_are_written_in_the_form_that_is_asked_for(attncalc: Command, tmp_
          "1 to 64, not 0"),
         ("name\nAda\n", '{"problems": [{"token": 3}], "seed": 1}', 'spec.json: problem "1": '
          '"token" is not an option of a new problem: '),
-        ("name\nAda\n", '{"problems": [{}], "sed": 1}', 'spec.json: "sed": the only names '
-         "are problems, formats, seed and secret"),
-        ("name\nAda\n", '{"problems": [{}], "students": [], "sed": 1}', 'spec.json: "sed": the '
-         "only names are problems, formats, seed and secret"),
+        ("name\nAda\n", '{"problems": [{}], "sed": 1}', 'spec.json: problem "1": "sed" is not '
+         "an option of a new problem: "),
         *(
             ("name\nAda\n", f'{{"problems": [{{}}], "secret": {secret}}}', "spec.json: secret "
              "takes 32 hexadecimal digits or more, as manifest.json of a set has them: omit it "
@@ -970,3 +968,20 @@ def test_a_column_of_numbers_is_that_of_ids(heading: str, tmp_path: Path) -> Non
     (tmp_path / "class.csv").write_text(text, encoding="utf-8")
     found = read_roster(tmp_path / "class.csv")
     assert (found.students[0].id, found.notes) == ("2001", ())
+
+
+def test_what_stands_beside_the_problems_applies_to_each(
+    attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("roster.csv").write_text("name\nAda\n")
+    problems = [{"name": "1"}, {"name": "2", "tokens": 2}]
+    spec = {"problems": problems, "tokens": 3, "language": "de", "formats": ["markdown"]}
+    Path("spec.json").write_text(json.dumps(spec))
+    new = ("new", "--class", "roster.csv", "--problems")
+    assert attncalc(*new, "spec.json", "-o", "set").code == 0
+    made = [json.loads(Path(f"set/Ada/{name}/problem.json").read_text()) for name in "12"]
+    assert [each["language"] for each in made] == ["de", "de"]
+    assert [len(each["X"]) for each in made] == [3, 2]
+    assert attncalc(*new, "set/manifest.json", "-o", "again").code == 0
+    assert Path("again/manifest.json").read_text() == Path("set/manifest.json").read_text()
