@@ -635,6 +635,25 @@ def test_every_mistake_of_an_equation_is_translated() -> None:
     assert {text: each for text, each in said.items() if not each or ENGLISH.search(each)} == {}
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "it may not be var_2: Y is right, and does not follow from it",
+        "it may not be A: these are no weights",
+        "no name of a step is above it",
+        "only the first 1,000 names are read",
+        "only the first 1,000 matrices in brackets are looked at",
+        "there is too much before it: what follows is not read",
+        "there are no numbers in its columns",
+        "A[1,2]: letters are read as digits: O.5 = 0.5",
+        "A is read transposed, by its numbers",
+    ],
+)
+def test_rare_notes_on_an_answer_are_translated(said: str) -> None:
+    for language in LANGUAGES:
+        assert catalogue(language).said(said, strict=True) not in (None, said)
+
+
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("language", mostly_slow(LANGUAGES, 6))
 def test_no_english_is_left_in_markings(language: str, every: int, tmp_path: Path) -> None:

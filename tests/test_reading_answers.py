@@ -295,7 +295,7 @@ def test_in_round_brackets_semicolons_part_a_row() -> None:
 def test_a_matrix_of_its_steps_size_is_not_replaced_by_one_of_another() -> None:
     answer = read("Q = [1 3; -1 1; 2.5 -2]\n\nQ = [1 2 3 4; 5 6 7 8]\n")
     assert values(answer, "Q") == SELF["Q"]
-    assert [each.why for each in answer.unread] == ["Q is on line 1 too, in another size"]
+    assert [each.why for each in answer.unread] == ["Q is on line 1 too"]
 
 
 def test_words_call_no_matrix_given_that_is_another() -> None:
