@@ -17,14 +17,20 @@ _CODE = re.compile(r"(?<!\S)code [B-Z]{4}-[B-Z]{4}$")
 
 
 def in_language(document: D) -> D:
-    """Return a document in its language: sentences of its catalog, and decimal signs."""
-    if document.language == ENGLISH:
-        return document
+    """Return a document in its language: sentences of its catalog, and decimal signs.
+
+    Documents within it may be in another one.
+    """
     words = catalogue(document.language)
     return replace(
         document,
         title=words.say(document.title),
-        parts=tuple(_part(part, words) for part in document.parts),
+        parts=tuple(
+            _part(part, words)
+            if document.language != ENGLISH or isinstance(part, parts.Appendix)
+            else part
+            for part in document.parts
+        ),
         notes=tuple(map(words.say, document.notes)),
         advice=tuple(map(words.say, document.advice)),
     )

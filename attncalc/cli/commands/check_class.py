@@ -69,7 +69,7 @@ RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 TABLES = ("table", "csv")
 HIDDEN = "(hidden)"
 """The name of a file in an anonymous table."""
-SEVERAL = "one of several answers, none of them newer"
+UNCLEAR = "the names of files do not say which answer it is"
 NOTHING = Marked("", None, NO_ANSWER)
 """The result of an answer that was not handed in."""
 
@@ -364,7 +364,7 @@ def _attempt(key: Key, paired: Paired, rules: Rules, way: _Way, student: Student
     place = paired.place
     shown = HIDDEN if way.hides else str(place)
     if paired.unclear:
-        return Marked(shown, None, SEVERAL if way.hides else paired.unclear)
+        return Marked(shown, None, UNCLEAR if way.hides else f"{shown}: {paired.unclear}")
     try:
         refuse_found(place, may_link=True)  # a file in a folder is not a link: see `pairs`
         with key.names_at_hand():
