@@ -498,7 +498,7 @@ def test_nothing_that_was_handed_in_is_passed_over(attncalc: Command, tmp_path: 
         ("answers/Blaise Pascal/scan.pdf", ""),
         ("answers/72-carl-gauß/homework.json", "8"),
     ]
-    why = "the picture is broken" if scans.is_installed() else "a PDF cannot be read"
+    why = "it is broken" if scans.is_installed() else "a PDF cannot be read"
     assert why in rows[1]["note"]
     assert [(row["answer"], row["note"]) for row in rows if not row["student"]] == [
         (

@@ -36,6 +36,8 @@ from attncalc.grading.slack import ToTheDigit
 from attncalc.languages.catalogue import catalogue, messages
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
+from attncalc.reading.answers import CAN_BE_READ
+from attncalc.reading.scans import HANDWRITING
 from attncalc.solving.solution import solve
 from attncalc.writing import document as parts
 from attncalc.writing.frames import Screen
@@ -647,6 +649,12 @@ def test_every_mistake_of_an_equation_is_translated() -> None:
         "there are no numbers in its columns",
         "A[1,2]: letters are read as digits: O.5 = 0.5",
         "A is read transposed, by its numbers",
+        "in/a.pdf: it is broken: scan it again",
+        f"in/a.pdf: no number is recognized in the picture: {CAN_BE_READ}",
+        f"a.png: the numbers are recognized with a confidence of 0.52, as of handwriting or a poor "
+        f"picture: {HANDWRITING}: {CAN_BE_READ}",
+        f"in/a.zip: a document (.zip) cannot be read: {CAN_BE_READ}",
+        "a.md: its name is that of Ada, but BKWR-TZNM in it is the code of another student",
     ],
 )
 def test_rare_notes_on_an_answer_are_translated(said: str) -> None:

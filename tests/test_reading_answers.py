@@ -216,7 +216,8 @@ def test_numbers_in_a_line_of_words_are_separated(line: str, role: str) -> None:
 
 def test_pictures_and_documents_are_refused_with_the_readable_forms() -> None:
     for data, name in ((b"%PDF-1.7 x", "a.pdf"), (b"\x89PNG\r\n\x1a\n", "a.png"),
-                       (b"PK\x03\x04...", "a.docx"), (b"\xff\xd8\xff\xe0", "photo.jpg")):  # fmt: skip
+                       (b"PK\x03\x04...", "a.docx"), (b"PK\x03\x04...", "a.zip"),
+                       (b"\xff\xd8\xff\xe0", "photo.jpg")):  # fmt: skip
         with pytest.raises(InputError, match="cannot be read: type the matrices into a text"):
             read_answer_bytes(data, name)
 
