@@ -147,18 +147,18 @@ def told(row: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Fact(NamedTuple):
-    """The facts about a marked answer for the summary: plain values, as JSON has them.
+    """The facts about a marked answer for the summary.
 
     right: whether it has no mistake.
     provisional: whether a part was not read.
-    share: the earned share, as a fraction; "" if nothing can be earned.
+    share: the earned share; None if nothing can be earned.
     first: the step that first went wrong, or "".
     mistakes: steps, the causes of the mistake in each, and an entry as written and as it should be.
     """
 
     right: bool
     provisional: bool
-    share: str
+    share: Fraction | None
     first: str
     mistakes: Sequence[Sequence[str]]
 
@@ -166,7 +166,7 @@ class Fact(NamedTuple):
 def fact(marking: Marking) -> Fact:
     """Return the facts of a marking for the summary."""
     wrong, (earned, possible) = marking.first_wrong, marking.score
-    share = str(earned / possible) if possible else ""
+    share = earned / possible if possible else None
     first = "" if wrong is None else wrong.marks.step.name
     known = [(each, verdict.explained(each)) for each in marking.judged]
     mistakes = [(each.step.name, says, _sample(marking, each)) for each, says in known if says]
@@ -205,7 +205,7 @@ def totals_in_words(facts: Sequence[Fact], count: int) -> Iterator[str]:
     yield f"{len(facts)} of {amount(count, 'answer')} marked, {right} without a mistake."
     if unread := sum(each.provisional for each in facts):
         yield f"{amount(unread, 'answer')} with a provisional score: something was not read."
-    shares = [Fraction(each.share) for each in facts if each.share]
+    shares = [each.share for each in facts if each.share is not None]
     if shares:
         yield f"Mean {round(100 * mean(shares))} %, median {round(100 * median(shares))} %."
 
