@@ -178,7 +178,8 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
             raise InputError(f"{where}: {unknown(name, [*steps, LINES])}")
         return known[name.lower()]
 
-    causes = {*KINDS, *(each.code.split(":")[0] for key in keys for each in key.all_recipes)}
+    recipes = [each for key in keys for of_step in key.recipes.values() for each in of_step]
+    causes = {*KINDS, *(each.code.split(":")[0] for each in recipes)}
     for code in rules.deductions:
         is_near = get_close_matches(code, causes, 1, 0.9)
         if code.split(":")[0] not in causes and (is_near or not _is_of_another_problem(code)):

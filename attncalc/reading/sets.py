@@ -241,18 +241,12 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
         paired += [whose._replace(problem=n) for n in lacking]
         unpaired += [] if lacking else [Unpaired(whose.place, whose.unclear)]
     if not paired and not unpaired:
-        raise InputError(_of_nothing(answers))
+        holds = "this folder has" if len(answers) == 1 else "these folders have"
+        raise InputError(
+            f"{of_each(list(answers))}: {holds} no answers, so nothing is marked: "
+            f"their names end in {', '.join(ENDINGS)}, and say whose they are"
+        )
     return sorted(paired), unpaired
-
-
-def _codes_of(given: ClassSet) -> dict[str, tuple[int, int]]:
-    """Return the student and the problem of each code, by their indices."""
-    return {
-        handed.code: (student, problem)
-        for student, row in enumerate(given.handed)
-        for problem, handed in enumerate(row)
-        if handed.code
-    }
 
 
 def _by_code(
@@ -319,14 +313,6 @@ def _agreed(named: Paired | str, coded: Paired | None, given: ClassSet) -> Paire
     name, code = given.students[named.student].name, given.handed[coded.student][coded.problem].code
     why = f"its name is that of {name}, but {code} in it is the code of another student"
     return named._replace(unclear=why)  # its page names no other student
-
-
-def _of_nothing(answers: Sequence[str]) -> str:
-    holds = "this folder has" if len(answers) == 1 else "these folders have"
-    return (
-        f"{of_each(list(answers))}: {holds} no answers, so nothing is marked: "
-        f"their names end in {', '.join(ENDINGS)}, and say whose they are"
-    )
 
 
 def _is_read(place: Path) -> bool:
@@ -405,7 +391,13 @@ class _Names:
     """The students that a name matches, ignoring case and punctuation."""
 
     def __init__(self, given: ClassSet) -> None:
-        self.given, self.codes = given, _codes_of(given)
+        self.given = given
+        self.codes = {
+            handed.code: (student, problem)
+            for student, row in enumerate(given.handed)
+            for problem, handed in enumerate(row)
+            if handed.code
+        }
         self.of_whom: dict[str, set[int]] = defaultdict(set)
         self.called: dict[str, str] = {}
         for place, student in enumerate(given.students):
