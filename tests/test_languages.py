@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from random import Random
 
@@ -602,7 +603,7 @@ def problems(kind: str, count: int) -> Iterator[Problem]:
 def causes(problem: Problem) -> Iterator[str]:
     """Yield the text of each mistake that is known in a problem."""
     key = Key(problem, ToTheDigit(2))
-    yield from (recipe.says for recipe in key.all_recipes)
+    yield from (recipe.says for recipe in chain.from_iterable(key.recipes.values()))
     yield from (recipe.says for step in key.steps.values() for recipe in roundings(step, 2))
     yield from () if problem.is_alone else (says for _, says, _ in conventions(problem))
 

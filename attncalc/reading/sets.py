@@ -298,8 +298,8 @@ def _whose(given: ClassSet, names: "_Names", place: Path, steps: tuple[str, ...]
 def _but(named: Paired | str, more: str) -> Paired | str:
     """Return what a name says, with more on why it is unclear."""
     if isinstance(named, str):
-        return f"{named}{more}"
-    return named._replace(unclear=f"{named.unclear}{more}")
+        return named + more
+    return named._replace(unclear=named.unclear + more)
 
 
 def _agreed(named: Paired | str, coded: Paired | None, given: ClassSet) -> Paired | str:

@@ -25,12 +25,7 @@ def in_language(document: D) -> D:
     return replace(
         document,
         title=words.say(document.title),
-        parts=tuple(
-            _part(part, words)
-            if document.language != ENGLISH or isinstance(part, parts.Appendix)
-            else part
-            for part in document.parts
-        ),
+        parts=tuple(_part(part, words) for part in document.parts),
         notes=tuple(map(words.say, document.notes)),
         advice=tuple(map(words.say, document.advice)),
     )
@@ -50,13 +45,15 @@ def formulas_in_language(text: str, language: str, *, form: Callable[[str], str]
 
 def part_in_language(part: P, language: str) -> P:
     """Return a part of a document in its language."""
-    return part if language == ENGLISH else cast("P", _part(part, catalogue(language)))
+    return cast("P", _part(part, catalogue(language)))
 
 
 def _part(part: parts.Part, words: Catalogue) -> parts.Part:
     """Return a part with its sentences, legends, matrices and work in the language."""
     if isinstance(part, parts.Appendix):
         return parts.Appendix(tuple(map(in_language, part.documents)))
+    if words.language == ENGLISH:
+        return part
     changed: dict[str, Any] = {
         name: _FIELDS[name](value, words)
         for name, value in part._asdict().items()

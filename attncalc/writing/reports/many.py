@@ -184,8 +184,7 @@ def _sample(marking: Marking, marks: StepMarks) -> str:
 
 def summary(answers: Sequence[Marked]) -> Iterator[str]:
     """Yield the number of right answers, the mean, and the common mistakes."""
-    facts = [fact(each.marking) for each in answers if each.marking is not None]
-    return summary_of(facts, len(answers))
+    return summary_of([fact(x.marking) for x in answers if x.marking is not None], len(answers))
 
 
 def summary_of(facts: Sequence[Fact], count: int) -> Iterator[str]:
