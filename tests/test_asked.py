@@ -12,7 +12,6 @@ import pytest
 from conftest import BUNDLED, Command
 
 from attncalc import InputError, Problem, check, read_problem, solve
-from attncalc.grading.credit import score
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
@@ -100,7 +99,7 @@ def test_steps_left_out_cost_nothing_where_a_later_one_is_written(case: str) -> 
     assert " ".join(marking.passed) == past
     assert [each.step.name for each in marking.steps] == [n for n in names if n not in past.split()]
     done = len(past.split()) + len(written)
-    assert score(marking) == (done, len(names))
+    assert marking.score == (done, len(names))
     said = [text for text in verdict(marking) if "not shown" in text]
     assert bool(said) == bool(past)
     assert as_values(marking)["not_shown"] == past.split()
@@ -118,7 +117,7 @@ def test_a_written_step_that_the_output_copies_counts_for_it() -> None:
     written = {name: matrix_of_floats(solution[name]) for name in ("A", "C")}
     marking = marked(Answer("a.json", written), problem)
     assert marking.passed["O"] == "C"
-    assert score(marking) == (len(solution.plan), len(solution.plan))
+    assert marking.score == (len(solution.plan), len(solution.plan))
     scores = {"S": matrix_of_floats(solution["S"])}
     assert "A" not in marked(Answer("a.json", scores), problem).passed
 
@@ -447,7 +446,7 @@ def test_a_mistake_that_does_not_count_is_named_where_counted_steps_follow_from_
     own = {"S": S, "S_masked": masked, "A": A.round(2), "O": outputs.round(2)}
     marking = marked(Answer("a", {n: matrix_of_floats(m) for n, m in own.items()}), problem)
     said = " ".join(verdict(marking))
-    assert score(marking).earned == 2
+    assert marking.score.earned == 2
     assert "No mistakes" not in said
     assert "The first mistake is in S_masked" in said
     assert "the scores are not scaled" in said

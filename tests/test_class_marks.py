@@ -336,10 +336,43 @@ def test_an_answer_is_paired_by_the_code_in_it(
     (row,) = [row for row in rows if row["answer"] == "answers/homework.md"]
     assert (row["student"], row["problem"], row["percent"]) == (NAMES[1], "2", "100 %")
     assert row["paired by"] == "code in the file"
-    (stray,) = [row for row in rows if row["answer"] == "answers/ada byron.md"]
-    assert (
-        stray["note"] == "its name is that of Ada Byron, and the code in it that of Blaise Pascal"
-    )
+    of_ada = [row for row in rows if row["answer"] == "answers/ada byron.md"]
+    why = f"answers/ada byron.md: its name is that of Ada Byron, but {code} in it is the code of"
+    assert [row["problem"] for row in of_ada] == ["1", "2"]  # it may be for either
+    assert {row["note"] for row in of_ada} == {f"{why} another student"}
+
+
+def test_a_student_with_an_answer_to_no_clear_problem_has_no_total(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    spec = SPEC | {"problems": [{"name": "1", "tokens": 2}, {"name": "2", "tokens": 2}]}
+    (ada,) = [x for x in made(attncalc, tmp_path, ROSTER, spec) if x["name"] == "Ada Byron"]
+    (tmp_path / "answers").mkdir()
+    for each, to in zip(ada["problems"], ("ada-byron-1.md", "ada-byron-homework.md"), strict=True):
+        key = tmp_path / "set" / "keys" / ada["folder"] / each["problem"] / "key.md"
+        text = key.read_text("utf-8").replace(each["code"], "")
+        (tmp_path / "answers" / to).write_text(text, "utf-8")
+    run = attncalc("check", "set", "answers", "--gradebook", "moodle", "-o", "marked")
+    (row,) = [line for line in run.out.splitlines() if line.startswith("Ada Byron")]
+    assert row.endswith(",8,,")  # and not 8 of 16 without a word
+    assert "no total, because an answer was not marked: Ada Byron" in run.err
+    page = (tmp_path / "marked" / f"{ada['folder']}.md").read_text("utf-8")
+    assert "its name does not say to which of 1 and 2" in page
+
+
+def test_each_problem_of_a_page_is_in_its_language(attncalc: Command, tmp_path: Path) -> None:
+    problems = [{"name": "1", "tokens": 2}, {"name": "2", "tokens": 2, "language": "de"}]
+    students = made(attncalc, tmp_path, ROSTER, SPEC | {"problems": problems})
+    folder = students[0]["folder"]
+    (tmp_path / "answers").mkdir()
+    for name in "12":
+        key = (tmp_path / "set" / "keys" / folder / name / "key.md").read_text("utf-8")
+        (tmp_path / "answers" / f"{folder}-{name}.md").write_text(key, "utf-8")
+    attncalc("check", "set", "answers", "-o", "marked")
+    page = (tmp_path / "marked" / f"{folder}.md").read_text("utf-8")
+    first, second = page.split("# Self-Attention")
+    assert "On the map, every line is right." in first
+    assert "Auf der Karte sind alle Linien richtig." in second
 
 
 @pytest.mark.slow

@@ -186,19 +186,3 @@ def test_a_model_may_be_made_of_links_as_in_the_caches_of_hubs(
     for blob in (tmp_path / "blobs").iterdir():
         (tmp_path / "model" / blob.name).symlink_to(f"../blobs/{blob.name}")
     assert attncalc("open", "model", "--tokens", "1 2").code == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["pipe", "link"])
-def test_the_list_of_marked_answers_leads_to_no_other_file(
-    attncalc: Command, here: Path, kind: str
-) -> None:
-    """Lines are added to it: through a link they would be added to what it leads to."""
-    test_in_the_answers_of_a_class(attncalc, here, WAYS[0][0], LINK)
-    lines = here / "marked" / ".attncalc-marked.jsonl"
-    lines.unlink()
-    os.mkfifo(lines) if kind == "pipe" else lines.symlink_to(here / "secret.md")
-    ran = attncalc("check", "set", "answers", "-o", "marked")
-    assert (ran.code, ran.out) == (2, "")
-    assert lines.name in ran.err
-    assert (here / "secret.md").read_text() == SECRET

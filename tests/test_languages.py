@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from random import Random
 
@@ -36,6 +37,8 @@ from attncalc.grading.slack import ToTheDigit
 from attncalc.languages.catalogue import catalogue, messages
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
+from attncalc.reading.answers import CAN_BE_READ
+from attncalc.reading.scans import HANDWRITING
 from attncalc.solving.solution import solve
 from attncalc.writing import document as parts
 from attncalc.writing.frames import Screen
@@ -600,7 +603,7 @@ def problems(kind: str, count: int) -> Iterator[Problem]:
 def causes(problem: Problem) -> Iterator[str]:
     """Yield the text of each mistake that is known in a problem."""
     key = Key(problem, ToTheDigit(2))
-    yield from (recipe.says for recipe in key.all_recipes)
+    yield from (recipe.says for recipe in chain.from_iterable(key.recipes.values()))
     yield from (recipe.says for step in key.steps.values() for recipe in roundings(step, 2))
     yield from () if problem.is_alone else (says for _, says, _ in conventions(problem))
 
@@ -633,6 +636,31 @@ def test_every_mistake_of_an_equation_is_translated() -> None:
     said = {text: words.said(text, strict=True) for text in plain if text}
     assert len(said) > 100
     assert {text: each for text, each in said.items() if not each or ENGLISH.search(each)} == {}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "it may not be var_2: Y is right, and does not follow from it",
+        "it may not be A: these are no weights",
+        "no name of a step is above it",
+        "only the first 1,000 names are read",
+        "only the first 1,000 matrices in brackets are looked at",
+        "there is too much before it: what follows is not read",
+        "there are no numbers in its columns",
+        "A[1,2]: letters are read as digits: O.5 = 0.5",
+        "A is read transposed, by its numbers",
+        "in/a.pdf: it is broken: scan it again",
+        f"in/a.pdf: no number is recognized in the picture: {CAN_BE_READ}",
+        f"a.png: the numbers are recognized with a confidence of 0.52, as of handwriting or a poor "
+        f"picture: {HANDWRITING}: {CAN_BE_READ}",
+        f"in/a.zip: a document (.zip) cannot be read: {CAN_BE_READ}",
+        "a.md: its name is that of Ada, but BKWR-TZNM in it is the code of another student",
+    ],
+)
+def test_rare_notes_on_an_answer_are_translated(said: str) -> None:
+    for language in LANGUAGES:
+        assert catalogue(language).said(said, strict=True) not in (None, said)
 
 
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])

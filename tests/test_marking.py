@@ -21,7 +21,6 @@ from attncalc.equations.intervals import _others
 from attncalc.equations.operation import Operation
 from attncalc.equations.operations.normalising import Softmax
 from attncalc.equations.operations.products import Weigh
-from attncalc.grading.credit import score
 from attncalc.grading.digits import DigitsWalk
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.known import Known
@@ -86,7 +85,7 @@ def test_the_hand_solution_is_right_with_its_rounding() -> None:
     marking = marked(HAND)
     assert marking.is_right
     assert all(statuses(marking, name) == {Status.CORRECT} for name in HAND)
-    assert score(marking) == (6, 6)
+    assert marking.score == (6, 6)
     assert said(marking) == ["Every entry is right: Q, K, V, S, A and O."]
 
 
@@ -127,7 +126,7 @@ def test_results_of_a_mistake_are_right() -> None:
     assert [status(marking, "S", 3, j) for j in (1, 2, 3)] == [Status.FOLLOWS] * 3
     assert status(marking, "S", 1, 1) is Status.CORRECT
     assert statuses(marking, "O") == {Status.CORRECT, Status.FOLLOWS}
-    assert score(marking).earned == 6 + Fraction(5, 6)  # and the lines of the map
+    assert marking.score.earned == 6 + Fraction(5, 6)  # and the lines of the map
     assert said(marking)[:4] == [
         "The first mistake is in Q, row 3, column 2: Q[3,2] is -2.00, not 2. "
         "Q[3,2] = (-2·1) + (2·0) + (-1·0) + (0·1) = -2.00",
@@ -141,7 +140,7 @@ def test_the_key_in_spite_of_a_mistake_is_credited_and_flagged() -> None:
     marking = marked(with_entry("Q", 3, 2, 2))
     assert statuses(marking, "S") == {Status.CORRECT, Status.MATCHES_KEY}
     assert [status(marking, "S", 3, j) for j in (1, 2, 3)] == [Status.MATCHES_KEY] * 3
-    assert score(marking).earned == 5 + Fraction(5, 6)
+    assert marking.score.earned == 5 + Fraction(5, 6)
     assert (
         "S[3,1], S[3,2] and S[3,3] match the key, but do not follow from your earlier values: "
         "counted as correct, to be reviewed by a person."
@@ -154,7 +153,7 @@ def test_too_few_decimals_differ_from_wrong() -> None:
     assert status(marking, "A", 3, 1) is Status.PRECISION
     assert not marking.is_right
     assert marking.first_wrong is None
-    assert score(marking).earned == 5 + Fraction(17, 18)
+    assert marking.score.earned == 5 + Fraction(17, 18)
     assert said(marking)[1] == (
         "1 entry has the right value with fewer than the required 2 decimals, for example A[3,1]: "
         "0.6 instead of 0.62."
@@ -197,7 +196,7 @@ def test_blank_and_unreadable_entries_cost_only_themselves() -> None:
     assert status(marking, "Q", 2, 1) is Status.BLANK
     assert status(marking, "K", 1, 1) is Status.UNREADABLE
     assert statuses(marking, "S") == {Status.CORRECT}
-    assert score(marking).earned == 4 + Fraction(4, 6) + Fraction(5, 6)
+    assert marking.score.earned == 4 + Fraction(4, 6) + Fraction(5, 6)
     assert said(marking) == [
         "No mistakes in what you wrote.",
         "2 entries are blank, in Q.",
@@ -313,7 +312,7 @@ def test_penalties_and_weights_are_fractions() -> None:
     parts = {marks.step.name: marks.credit(rules) for marks in marking.steps}
     assert parts["Q"] == Fraction(5, 6)
     assert parts["S"] == 1 - Fraction(3, 9) / 2  # a row of three follows
-    total = score(marking)
+    total = marking.score
     assert total.possible == 3 + 1 + 1 + 1 + 1 + 0 + 1
     expected = 3 * parts["Q"] + parts["K"] + parts["V"] + parts["S"] + parts["A"] + 1
     assert total.earned == expected
@@ -326,7 +325,7 @@ def test_penalties_and_weights_are_fractions() -> None:
 
 def test_steps_that_are_asked_for_and_left_out_count() -> None:
     marking = marked({"Q": HAND["Q"]}, asked=("Q", "A", "connections"))
-    assert score(marking) == (1, 3)
+    assert marking.score == (1, 3)
     assert statuses(marking, "A") == {Status.NOT_FOUND}
     assert verdict(marking) == (
         "No mistakes in what you wrote.",
@@ -447,14 +446,14 @@ def test_the_lines_of_the_map_are_marked(
 ) -> None:
     marking = marked({"connections": lines(*pairs)})
     assert [line.status.value for line in marking.lines] == expected
-    assert score(marking) == (earned, 1)
+    assert marking.score == (earned, 1)
 
 
 def test_lines_of_an_unknown_output_are_reported() -> None:
     pairs = [(3, None), (3, None), (1, 2), (1, None)]
     marking = marked({"connections": lines(*pairs)})
     assert said(marking)[0] == "The map has no output 4."
-    assert score(marking) == (1, 1)
+    assert marking.score == (1, 1)
 
 
 def test_lines_follow_from_the_weights_that_are_written() -> None:
@@ -465,7 +464,7 @@ def test_lines_follow_from_the_weights_that_are_written() -> None:
         Status.CORRECT,
         Status.FOLLOWS,
     ]
-    assert score(marking).earned == Fraction(7, 9) + 1
+    assert marking.score.earned == Fraction(7, 9) + 1
 
 
 EARLY = {
@@ -704,7 +703,7 @@ def test_lines_of_the_map_have_the_weight_of_the_rules() -> None:
     answer = {"Q": HAND["Q"], "connections": lines((3, 1), (3, None), (1, 2))}
     for weight in (Fraction(0), Fraction(1, 2), Fraction(4)):
         marking = marked(answer, weights={"connections": weight})
-        assert score(marking) == (1 + weight * Fraction(5, 6), 1 + weight)
+        assert marking.score == (1 + weight * Fraction(5, 6), 1 + weight)
 
 
 def test_single_ones_where_the_key_has_them_too_are_nothing_to_look_at() -> None:

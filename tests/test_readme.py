@@ -248,7 +248,9 @@ def test_the_reference_names_every_code_of_a_marking() -> None:
 def test_the_reference_names_every_code_of_a_deduction() -> None:
     listed = PAGES["check.md"].split("The codes of a self-attention", 1)[1].split("\n\n", 1)[0]
     keys = [key_of(read_problem(sample(name).path), Rules()) for name in ("self", "causal")]
-    expected = {each.code.split(":")[0] for key in keys for each in key.all_recipes}
+    expected = {
+        each.code.split(":")[0] for key in keys for of in key.recipes.values() for each in of
+    }
     assert re.findall(r"`([\w-]+)`", listed) == sorted(expected)
 
 

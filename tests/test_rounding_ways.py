@@ -13,7 +13,6 @@ from conftest import mostly_slow
 from test_recipes import flawless, key_to, marked, task_of
 
 from attncalc import Problem, check
-from attncalc.grading.credit import score
 from attncalc.grading.digits import WRONG
 from attncalc.grading.key import Key
 from attncalc.grading.marking import mark
@@ -134,7 +133,7 @@ def test_scripts_of_few_significant_digits_are_right_in_full(*, digits: int, car
         for answer in answers:
             data = json.dumps(answer).encode()
             marking = mark(key_to(seed), read_answer_bytes(data, "a.json"), Rules())
-            assert score(marking).earned == len(task.steps), (seed, verdict(marking))
+            assert marking.score.earned == len(task.steps), (seed, verdict(marking))
             told += marking.style is not None and marking.style.digits > 0
     assert told > 3
 

@@ -24,7 +24,6 @@ from attncalc.exporting import handed_in, moodle, numbas, typed_in
 from attncalc.exporting.gradescope import of_one
 from attncalc.exporting.rules import course_of, write_course
 from attncalc.exporting.typed_in import entries_of
-from attncalc.grading.credit import score
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules, Status
@@ -158,7 +157,7 @@ def test_all_systems_mark_alike(seed: int, decimals: int, tmp_path: Path) -> Non
     of_numbas = [sum(scores.values()) for scores in marked["scores"]]
     for answer, points in zip(answers, of_numbas, strict=True):
         marking = mark(key, answer_of(answer.shown), course.rules)
-        right = float(score(marking).earned)
+        right = float(marking.score.earned)
         found = {
             "Numbas": points,
             "Gradescope": in_gradescope(tmp_path, answer.shown),

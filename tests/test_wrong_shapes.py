@@ -8,7 +8,6 @@ import planting
 import pytest
 
 from attncalc import Problem, check
-from attncalc.grading.credit import score
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking, StepMarks
@@ -66,7 +65,7 @@ Q_OF_X2 = script_of(X2 @ W_Q, X2 @ W_K, X2 @ W_V)
 def test_queries_of_the_other_tokens_are_charged_once(rules: dict[str, Any]) -> None:
     marking = marked(Q_OF_X2, **rules)
     assert [cause.code for cause in of(marking, "Q").causes] == ["wrong-source:X2"]
-    assert score(marking) == (6, 7)
+    assert marking.score == (6, 7)
     for name, columns in (("S", 4), ("S_scaled", 4), ("A", 4), ("O", 2)):
         marks = of(marking, name)
         assert marks.statuses.shape == (4, columns)
@@ -116,7 +115,7 @@ def test_scores_of_keys_and_queries_exchanged_are_named_and_carried_on() -> None
     assert [cause.code for cause in of(marking, "S").causes] == ["scores-transposed"]
     assert of(marking, "A").count(Status.FOLLOWS) == 8
     assert [cause.code for cause in of(marking, "O").causes] == ["weights-turned"]
-    assert score(marking) == (6, 7)
+    assert marking.score == (6, 7)
 
 
 def test_a_shape_that_nothing_can_read_is_marked_with_the_key_after_it() -> None:
@@ -129,7 +128,7 @@ def test_a_shape_that_nothing_can_read_is_marked_with_the_key_after_it() -> None
 def test_a_step_in_the_right_shape_again_is_marked_by_the_key() -> None:
     right = script_of(X1 @ W_Q, X2 @ W_K, X2 @ W_V)
     marking = marked({**right, "Q": X2 @ W_Q})
-    assert score(marking) == (6, 7)
+    assert marking.score == (6, 7)
     assert all(of(marking, name).is_right for name in ("S", "A", "O"))
 
 
@@ -154,7 +153,7 @@ def test_several_heads_of_another_length_are_carried_on() -> None:
     C = np.concatenate(list(H), axis=1)
     script = {"Q": cut(X2 @ W_Q), "K": K, "V": V, "S": S, "A": A, "H": H, "C": C, "O": C}
     marking = marked(script, Problem(**fields))
-    assert score(marking) == (7, 8)
+    assert marking.score == (7, 8)
     assert of(marking, "A").statuses.shape == (2, 4, 4)
 
 
@@ -165,7 +164,7 @@ def test_an_output_wide_of_the_mark_is_marked_where_heads_may_be_out_of_order() 
     of_keys = [np.arange(24.0).reshape(2, 12) % 7, np.arange(30.0).reshape(2, 15) % 6]
     problem = Problem(X=[[1, 2]], Q=Q, W_K=of_keys[0], W_V=of_keys[1], heads=3)
     found = marked({"O": np.array([[2.0, 2.0]])}, problem, atol=12.0)
-    assert not score(found).earned
+    assert not found.score.earned
 
 
 def test_a_column_is_not_repeated_for_a_product_that_needs_more() -> None:

@@ -14,7 +14,6 @@ from attncalc.base.errors import InputError
 from attncalc.base.typed import fraction_of
 from attncalc.base.types import Matrix
 from attncalc.grading import marks
-from attncalc.grading.credit import Score, score
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.recipes.mistakes import codes
 from attncalc.grading.rules import CONCEPTUAL, COPYING, Rules
@@ -37,11 +36,6 @@ class Marking(Displayed, marks.Marking):
 
     It prints like `attncalc check`; a notebook displays its page.
     """
-
-    @property
-    def score(self) -> Score:
-        """The earned and the possible points."""
-        return score(self)
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -184,7 +178,8 @@ def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = s
             raise InputError(f"{where}: {unknown(name, [*steps, LINES])}")
         return known[name.lower()]
 
-    causes = {*KINDS, *(each.code.split(":")[0] for key in keys for each in key.all_recipes)}
+    recipes = [each for key in keys for of_step in key.recipes.values() for each in of_step]
+    causes = {*KINDS, *(each.code.split(":")[0] for each in recipes)}
     for code in rules.deductions:
         is_near = get_close_matches(code, causes, 1, 0.9)
         if code.split(":")[0] not in causes and (is_near or not _is_of_another_problem(code)):

@@ -1,5 +1,6 @@
 """The command line: Typer parses, other packages work, and errors become exit codes here."""
 
+import gc
 import os
 import sys
 
@@ -16,6 +17,7 @@ def run() -> int:
     from attncalc.cli.streams import complain, give_up_on, leave_quietly, nobody_reads, prepare
 
     prepare()
+    gc.set_threshold(50_000)  # steps and entries are many objects, and hardly any are cyclic
     try:
         from attncalc.cli.app import app_for  # inside `try`: a dependency may be missing
 

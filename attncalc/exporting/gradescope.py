@@ -25,6 +25,10 @@ ENDED = (
     "This could not be marked: the autograder was ended before it was done, as because memory or "
     "time ran out. Ask your teacher to look at it."
 )
+NOTE = (
+    "it includes attncalc{also}; setup.sh downloads what else the machine of Gradescope lacks when "
+    "the image is built"
+)
 FAILED = "This could not be marked. It is not your fault: ask your teacher to look at it."
 
 
@@ -60,7 +64,8 @@ def autograder(files: Mapping[str, str], course: Course, language: str) -> Autog
     packing = {name: text.encode() for name, text in texts.items()}
     packing |= {f"wheels/{wheel.name}": wheel.content for wheel in wheels}
     points = f"{', '.join(course.asked)} are required, {course.possible} points in total"
-    return Autograder(packed(packing), (points, _on_network(first if numpy else "")))
+    also = f" and numpy for {first}" if numpy else ""
+    return Autograder(packed(packing), (points, NOTE.format(also=also)))
 
 
 def of_one(problem: Problem) -> dict[str, str]:
@@ -87,15 +92,3 @@ def _pythons(first: str) -> dict[str, str]:
         "known": " ".join(known),
         "fetched": " ".join(dict.fromkeys((first, *KNOWN[:3]))),
     }
-
-
-def _on_network(python: str) -> str:
-    if python:
-        return (
-            f"attncalc and numpy are in it: with {python} on Gradescope's machine nothing is "
-            "downloaded; otherwise setup.sh downloads what is missing when the image is built"
-        )
-    return (
-        "it includes attncalc but not numpy (which needs a numpy for Linux on x86-64): setup.sh "
-        "downloads numpy when the image is built"
-    )

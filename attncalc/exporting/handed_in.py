@@ -11,7 +11,6 @@ from typing import Any
 from attncalc.base.errors import AttncalcError, InputError
 from attncalc.base.text import in_json, of_each, on_a_line
 from attncalc.exporting.rules import Course, read_course
-from attncalc.grading.credit import share_of_lines
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
@@ -66,11 +65,9 @@ def results(source: Path, submission: Path) -> str:
 def of_marking(marking: Marking, course: Course) -> dict[str, Any]:
     """Return the earned points, and the sentences: all at the top, and a step's at its test."""
     say = catalogue(marking.key.problem.language).say
-    shares = dict.fromkeys(course.asked, Fraction(0))
-    shares |= {marks.step.name: marks.credit(marking.rules) for marks in marking.steps}
+    shares = {**dict.fromkeys(course.asked, Fraction(0)), **marking.shares}
     said = {marks.step.name: verdict_of_step(marking, marks) for marks in marking.steps}
     if marking.lines:
-        shares[LINES] = share_of_lines(marking)
         said[LINES] = verdict_of_lines(marking)
     titles = {marks.step.name: marks.step.title for marks in marking.steps}
     named = {name: say(titles.get(name, "the map")) for name in course.asked}

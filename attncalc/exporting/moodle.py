@@ -15,10 +15,11 @@ from attncalc.exporting.alone import Alone, accepted_alone
 from attncalc.exporting.lines import Line, options_of, right_options
 from attncalc.exporting.rules import Course
 from attncalc.exporting.worksheet import (
+    questions,
     refuse_what_gaps_cannot_hold,
+    statement,
     table,
     title_of,
-    worksheet,
 )
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import catalogue
@@ -35,10 +36,9 @@ _EDGES = re.compile(r"[}~#/\"\\]")
 """What ends an answer of a gap, unless a backslash precedes it."""
 
 
-def quiz(questions: Iterable[str]) -> str:
+def quiz(parts: Iterable[str]) -> str:
     """Return the XML of a quiz: questions, each category before its questions."""
-    declared = '<?xml version="1.0" encoding="UTF-8"?>'
-    return f"{declared}\n<quiz>\n{''.join(questions)}</quiz>\n"
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<quiz>\n{"".join(parts)}</quiz>\n'
 
 
 def category(name: str) -> str:
@@ -60,7 +60,8 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     question.
     """
     refuse_what_gaps_cannot_hold(key.solution, course, "Moodle")
-    text = worksheet(key.solution, course, partial(_gaps, key), _drop_downs(key, course))
+    text = statement(key.solution)
+    text += questions(key.solution, course, partial(_gaps, key), _drop_downs(key, course))
     words = catalogue(key.problem.language)
     closing = f"<p>{words.say('Each entry is marked separately.')}</p>\n"
     name = title_of(key.problem) + (f" ({of_whom})" if of_whom else "")

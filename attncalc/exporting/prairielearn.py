@@ -93,10 +93,10 @@ def _info(title: str, content: str) -> str:
 def _page(key: Key, course: Course) -> str:
     worksheet.refuse_what_gaps_cannot_hold(key.solution, course, "PrairieLearn", only_finite=False)
     fields, solution = partial(_fields, catalogue(key.problem.language)), key.solution
-    if LINES not in course.asked:
-        return worksheet.worksheet(solution, course, fields)
-    chooses = partial(_drop_down, options_of(solution), right_options(key))
-    return worksheet.worksheet(solution, course, fields, chooses)
+    chooses = None
+    if LINES in course.asked:
+        chooses = partial(_drop_down, options_of(solution), right_options(key))
+    return worksheet.statement(solution) + worksheet.questions(solution, course, fields, chooses)
 
 
 def _drop_down(options: Sequence[str], right: Mapping[Line, set[int]], line: Line) -> str:

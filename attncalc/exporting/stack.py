@@ -26,9 +26,10 @@ from attncalc.exporting.moodle import plain
 from attncalc.exporting.rules import Course
 from attncalc.exporting.worksheet import (
     inert,
+    questions,
     refuse_what_gaps_cannot_hold,
+    statement,
     title_of,
-    worksheet,
 )
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import catalogue
@@ -63,15 +64,6 @@ def heads_of(solution: Solution, name: str) -> int:
     return shape[0] if len(shape) == 3 else 0
 
 
-def in_maxima(solution: Solution, place: Place, inputs: Iterable[Place]) -> str:
-    """Return a step, or one head of it, from the inputs that are asked for.
-
-    Raises UnwrittenError if one of its operations is not written here.
-    """
-    step = next(each for each in solution.plan if each.name == place.name)
-    return _Maxima(solution, step, place.head, inputs).own()
-
-
 class _Maxima(MathWriter):
     """Writes a step, or one head, from the inputs that are asked for before it."""
 
@@ -88,6 +80,7 @@ class _Maxima(MathWriter):
         self.steps = {each.name: each for each in solution.plan}
 
     def own(self) -> str:
+        """Return it. Raises UnwrittenError if one of its operations is not written here."""
         return self.write(formula(self.step, self.solution.problem))
 
     def symbol(self, symbol: node.Symbol) -> str:
@@ -234,7 +227,7 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     variables += [f"key{name}: {right};" for _, name, right in fields]
     filled = template("stack-question.xml").format(
         name=escape(on_a_line(name)),
-        text=worksheet(solution, course, _asks, _chooses if lines else None),
+        text=statement(solution) + questions(solution, course, _asks, _chooses),
         right=words.say("Right."),
         sign=words.number("1.0")[1],
         grade=_number(course.possible),
@@ -320,7 +313,7 @@ def _tree(key: Key, course: Course, place: Place, places: list[Place]) -> str:
     if solution.problem.layout == "rows":
         before = [each for each in places if each.name != place.name]
         with suppress(UnwrittenError):
-            own = in_maxima(solution, place, before)
+            own = _Maxima(solution, key.steps[place.name], place.head, before).own()
             rooms = rooms_after(key, [each.name for each in before], place.name)
             room = matrix(rooms[place.head - 1] if place.head else rooms)
             unit = f"1.0*10^-{solution.problem.decimals}"

@@ -14,7 +14,6 @@ from attncalc.base.errors import AttncalcError
 from attncalc.exporting.handed_in import COURSE, PROBLEM
 from attncalc.exporting.lines import Line, as_written, lines_of, options_of, shares_of
 from attncalc.exporting.rules import Course, read_course
-from attncalc.grading.credit import score
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
@@ -94,7 +93,7 @@ def marked(folder: str, typed: Mapping[str, Any], version: str = "") -> dict[str
     except AttncalcError as error:
         why = str(error).removeprefix("answer.json: ")
         return {"partial_scores": {}, "score": 0.0, "verdict": [say(why)]}
-    earned, possible = score(marking)
+    earned, possible = marking.score
     return {
         "partial_scores": dict(_scores(marking, key, course)),
         "score": float(earned / possible),

@@ -67,19 +67,6 @@ def in_symbols(text: str) -> str:
     )
 
 
-def worksheet(
-    solution: Solution, course: Course, asks: Asks, chooses: Chooses | None = None
-) -> str:
-    """Return the given and the asked matrices.
-
-    solution: the solved problem.
-    course: the rules, with the asked steps.
-    asks: returns the HTML of the fields for a matrix.
-    chooses: returns the HTML of a drop-down, in systems that have them.
-    """
-    return statement(solution) + questions(solution, course, asks, chooses)
-
-
 def statement(solution: Solution) -> str:
     """Return the instruction, the conventions, and the given matrices side by side."""
     page = in_language(make_page(solution, Contents((), blank=True)))
@@ -90,7 +77,11 @@ def statement(solution: Solution) -> str:
 def questions(
     solution: Solution, course: Course, asks: Asks, chooses: Chooses | None = None
 ) -> str:
-    """Return the asked matrices, with their equations and fields, and the lines of the map."""
+    """Return the asked matrices, with their equations and fields, and the lines of the map.
+
+    asks: returns the HTML of the fields for a matrix.
+    chooses: returns the HTML of a drop-down for a line.
+    """
     page = in_language(make_page(solution, Contents(_needed(solution, course), blank=True)))
     drawn = _map(solution, chooses) if chooses and LINES in course.asked else ()
     asked = _Html(page.language, asks, course.asked)

@@ -1,7 +1,6 @@
-"""The steps that are asked for, and the points: the weight of a step times its earned share."""
+"""The steps that are asked for, those that are left out, and the possible points."""
 
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +9,6 @@ from attncalc.base.typed import quoted
 from attncalc.equations.operations.assembling import Same
 from attncalc.grading.key import Key
 from attncalc.grading.lines import maps_of
-from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules
 from attncalc.problem.fields import LINES
 from attncalc.reading.answers.answer import Answer
@@ -82,60 +80,7 @@ def is_shown(answer: Answer, name: str) -> bool:
     return bool(written.problem or written.faults or not np.isnan(written.values).all())
 
 
-class Score(NamedTuple):
-    """The earned points, and the possible ones."""
-
-    earned: Fraction
-    possible: Fraction
-
-
-def score(marking: Marking) -> Score:
-    """Return the score of an answer."""
-    points = points_of(marking).values()
-    earned, possible = (sum(each, Fraction(0)) for each in zip(*points, strict=True))
-    return Score(earned, possible)
-
-
-def points_of(marking: Marking) -> dict[str, Score]:
-    """Return the score of each step, and of the map, in the order of the plan."""
-    rules, shares = marking.rules, shares_of(marking)
-    total = sum(map(rules.weight, shares), Fraction(0))
-    unit = rules.points / total if rules.points is not None and total else 1
-    return {
-        name: Score(share * rules.weight(name) * unit, rules.weight(name) * unit)
-        for name, share in shares.items()
-    } or {"": Score(Fraction(0), Fraction(0))}
-
-
-def shares_of(marking: Marking) -> dict[str, Fraction]:
-    """Return the earned share of each step, and of the map if it counts.
-
-    A left-out step earns the share of the later one, and all of it if one cause explains what is
-    wrong there: the remaining steps are then right.
-    """
-    by_name = {marks.step.name: marks for marks in marking.steps}
-    shares: dict[str, Fraction] = {}
-    for name in marking.key.steps:
-        if name in by_name:
-            shares[name] = by_name[name].credit(marking.rules)
-        elif name in marking.passed:
-            later = by_name[marking.passed[name]]
-            is_known = bool(later.causes) and not any(each.is_slip for each in later.causes)
-            shares[name] = Fraction(1) if is_known else later.credit(marking.rules)
-    if marking.lines:
-        shares[LINES] = share_of_lines(marking)
-    for name, level in marking.rules.hints.items():
-        if name in shares:
-            shares[name] = max(shares[name] - marking.rules.hint_cost(level), Fraction(0))
-    return shares
-
-
 def possible_of(key: Key, rules: Rules) -> Fraction:
     """Return the largest possible points of an answer: those of the steps that are asked for."""
     total = sum(map(rules.weight, all_asked(key, rules)), Fraction(0))
     return total if rules.points is None or not total else rules.points
-
-
-def share_of_lines(marking: Marking) -> Fraction:
-    """Return the share of the lines of the map that are right, from 0 to 1."""
-    return sum((line.share for line in marking.lines), Fraction(0)) / len(marking.lines)

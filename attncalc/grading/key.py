@@ -211,11 +211,6 @@ class Key:
             if part.name(step.name) in self.steps
         }
 
-    @property
-    def all_recipes(self) -> Iterator[Recipe]:
-        """Yield the wrong recipes of all steps."""
-        return chain.from_iterable(self.recipes.values())
-
     def _recipes(self, step: Step, part: Built) -> tuple[Recipe, ...]:
         """Return the wrong recipes of a step, in the names of its attention."""
         if part.attention is None:

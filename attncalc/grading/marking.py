@@ -14,7 +14,7 @@ from attncalc.grading.lines import LineMark, maps_of, mark_lines
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Rules, Status
 from attncalc.problem.fields import LINES
-from attncalc.reading.answers.answer import Answer, WrittenMatrix
+from attncalc.reading.answers.answer import Answer
 from attncalc.solving.limits import refuse_what_cannot_fit
 
 BYTES_OF_MARKING, BYTES_OF_KEY = 160, 120
@@ -81,16 +81,14 @@ def _lines(
     if LINES not in (rules.asked or ()):
         return ()
     written = answer.connections or ()
-    by_name = {marks.step.name: marks for marks in steps}
+    usable = {
+        marks.step.name: marks.written
+        for marks in steps
+        if not (marks.count(Status.WRONG_SHAPE) or marks.problem)
+    }
     return tuple(
         line
         for each in maps_of(key)
         if is_explicit or each.is_only or each.own(written)
-        for line in mark_lines(each, written, _usable(by_name.get(each.weights.name)), rules)
+        for line in mark_lines(each, written, usable.get(each.weights.name), rules)
     )
-
-
-def _usable(own: StepMarks | None) -> WrittenMatrix | None:
-    if own is None or own.count(Status.WRONG_SHAPE) or own.problem:
-        return None
-    return own.written

@@ -114,6 +114,13 @@ class StepMarks:
         return min((own or 0) + paid, Fraction(1))
 
 
+class Score(NamedTuple):
+    """The earned points, and the possible ones."""
+
+    earned: Fraction
+    possible: Fraction
+
+
 class Wrong(NamedTuple):
     """The first wrong entry; `place` is None if a matrix has the wrong shape."""
 
@@ -198,6 +205,46 @@ class Marking:
             for place in marks.places(Status.WRONG):
                 return Wrong(marks, place)
         return None
+
+    @cached_property
+    def shares(self) -> Mapping[str, Fraction]:
+        """The earned share of each step, and of the map if it counts.
+
+        A left-out step earns the share of the later one, and all of it if one cause explains what
+        is wrong there: the remaining steps are then right.
+        """
+        by_name = {marks.step.name: marks for marks in self.steps}
+        shares: dict[str, Fraction] = {}
+        for name in self.key.steps:
+            if name in by_name:
+                shares[name] = by_name[name].credit(self.rules)
+            elif name in self.passed:
+                later = by_name[self.passed[name]]
+                is_known = bool(later.causes) and not any(each.is_slip for each in later.causes)
+                shares[name] = Fraction(1) if is_known else later.credit(self.rules)
+        if self.lines:
+            shares[LINES] = sum((line.share for line in self.lines), Fraction(0)) / len(self.lines)
+        for name in shares.keys() & self.rules.hints.keys():
+            cost = self.rules.hint_cost(self.rules.hints[name])
+            shares[name] = max(shares[name] - cost, Fraction(0))
+        return shares
+
+    @cached_property
+    def points(self) -> Mapping[str, Score]:
+        """The score of each step, and of the map, in the order of the plan: weight times share."""
+        rules = self.rules
+        total = sum(map(rules.weight, self.shares), Fraction(0))
+        unit = rules.points / total if rules.points is not None and total else 1
+        return {
+            name: Score(share * rules.weight(name) * unit, rules.weight(name) * unit)
+            for name, share in self.shares.items()
+        } or {"": Score(Fraction(0), Fraction(0))}
+
+    @cached_property
+    def score(self) -> Score:
+        """The earned and the possible points."""
+        both = zip(*self.points.values(), strict=True)
+        return Score(*(sum(each, Fraction(0)) for each in both))
 
 
 class Flag(NamedTuple):

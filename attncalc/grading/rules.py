@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 
@@ -113,14 +114,17 @@ class Rules:
 
     def credit(self, status: Status) -> Fraction:
         """Return the share that an entry earns."""
-        losses = {
-            Status.CORRECT: Fraction(0),
-            Status.ROUNDING: self.rounding_penalty,
-            Status.FOLLOWS: self.follow_penalty,
-            Status.MATCHES_KEY: Fraction(0),
-            Status.PRECISION: self.precision_penalty,
+        return self._credits.get(status, Fraction(0))
+
+    @cached_property
+    def _credits(self) -> Mapping[Status, Fraction]:
+        return {
+            Status.CORRECT: Fraction(1),
+            Status.ROUNDING: 1 - self.rounding_penalty,
+            Status.FOLLOWS: 1 - self.follow_penalty,
+            Status.MATCHES_KEY: Fraction(1),
+            Status.PRECISION: 1 - self.precision_penalty,
         }
-        return 1 - losses.get(status, Fraction(1))
 
     def hint_cost(self, level: int) -> Fraction:
         """Return the share of a step's points that a hint costs."""

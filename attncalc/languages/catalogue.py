@@ -114,7 +114,9 @@ class Catalogue:
 
     def within(self, source: str) -> dict[str, str]:
         """Return the messages whose words a script contains, the longest first."""
-        kept = {m: s for m, s in self.messages.items() if all(p in source for p in _fixed(m))}
+        kept = {
+            m: s for m, s in self.messages.items() if all(p in source for p in PLACE.split(m)[::2])
+        }
         return dict(sorted(kept.items(), key=lambda each: -_literal(each[0])))
 
     def _part(self, name: str, text: str, *, strict: bool) -> str | None:
@@ -183,11 +185,6 @@ def messages(text: str) -> Iterator[tuple[str, str]]:
 def _literal(message: str) -> int:
     """Return how many letters of a message never vary: more of them are tried first."""
     return len(PLACE.sub("", message))
-
-
-def _fixed(message: str) -> Iterator[str]:
-    """Return the words of a message between those that vary."""
-    return iter(PLACE.split(message)[::2])
 
 
 def _found(message: str) -> str:

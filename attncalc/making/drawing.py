@@ -1,11 +1,12 @@
 """Candidates: the matrices of a problem, drawn from the requested numbers."""
 
 from bisect import bisect
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
-from itertools import accumulate, repeat
+from functools import lru_cache
+from itertools import accumulate, islice, repeat
 from math import prod
 from random import Random
 from typing import Any
@@ -129,10 +130,10 @@ def draw(wishes: Wishes, shapes: Shapes, random: Random, calm: float = 1.0) -> d
     Each entry is `calm` times as likely as one of the next smaller size: below 1, small ones are
     more frequent, so that scores of many features stay small.
     """
-    pick = _pickers(wishes, sum(map(prod, shapes.values())), random, calm)
+    pick = iter(_pickers(wishes, sum(map(prod, shapes.values())), random, calm))
     matrices = {}
     for name, shape in shapes.items():
-        own = [next(pick) for _ in range(prod(shape))]
+        own = list(islice(pick, prod(shape)))
         matrix = np.array([urn.one(random) for urn in own]).reshape(shape)
         matrices[name] = _cleared(wishes, name, matrix, own, random)
     return matrices
@@ -179,12 +180,11 @@ def _of_head(matrix: Matrix, head: int, heads: int) -> Matrix:
     return is_of_head
 
 
-def _pickers(wishes: Wishes, count: int, random: Random, calm: float) -> Iterator["_Urn"]:
-    """Yield the source of each entry of all matrices."""
+def _pickers(wishes: Wishes, count: int, random: Random, calm: float) -> Iterable["_Urn"]:
+    """Return the source of each entry of all matrices."""
     urns, wanted = _Urns(wishes, calm), wishes.negatives
     if wanted is None:
-        yield from repeat(urns.any, count)
-        return
+        return repeat(urns.any, count)
     values = wishes.entries.values
     has_below, has_others = min(values) < 0, max(values) >= 0
     if wanted > count or (wanted and not has_below) or (wanted < count and not has_others):
@@ -193,9 +193,10 @@ def _pickers(wishes: Wishes, count: int, random: Random, calm: float) -> Iterato
         )
     order = sorted(range(count), key=lambda _: random.random())
     places = set(order[:wanted])
-    yield from (urns.below if place in places else urns.others for place in range(count))
+    return [urns.below if place in places else urns.others for place in range(count)]
 
 
+@lru_cache(maxsize=1)
 def _quick(values: tuple[Fraction, ...]) -> Sequence[Drawn]:
     """Return numbers as floats if these are exact: they are compared faster."""
     try:
@@ -235,6 +236,8 @@ def _idle(matrix: Matrix, *, are_tokens: bool) -> list[int]:
     *_, height, width = matrix.shape
     for head, rows in enumerate(matrix.reshape(-1, height, width).tolist()):
         zeros = [height > 1 and not any(column) for column in zip(*rows, strict=True)]
+        if all(map(any, rows)) and not (any(zeros) or are_tokens):
+            continue
         for i, row in enumerate(rows):
             is_again = are_tokens and width > 1 and row in rows[:i]
             first, is_idle = (head * height + i) * width, is_again or not any(row)
@@ -252,14 +255,13 @@ class _Urn:
         shares = [1.0] * len(ranks)
         for rank in range(1, len(ranks)):
             shares[rank] = shares[rank - 1] * calm
-        self.values = values
+        self.values, self.last = values, len(values) - 1
         self.ends = list(accumulate(shares[ranks[_size(value)]] for value in values))
 
     def one(self, random: Random) -> Drawn:
         """Return one of them."""
         # of Random, only random() is promised to be the same in all versions of Python
-        place = bisect(self.ends, random.random() * self.ends[-1])
-        return self.values[min(place, len(self.values) - 1)]
+        return self.values[bisect(self.ends, random.random() * self.ends[-1], 0, self.last)]
 
 
 class _Urns:

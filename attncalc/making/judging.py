@@ -134,8 +134,8 @@ def _large(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
             continue
         scores = _heads(solution.floats[step.name])
         too_large = (np.abs(scores) > most) & np.isfinite(scores)
-        for head in np.flatnonzero(too_large.any(axis=(-2, -1))):
-            yield step.name, int(head)
+        if too_large.any():
+            yield from ((step.name, int(n)) for n in np.flatnonzero(too_large.any(axis=(-2, -1))))
 
 
 def _sharpness(solution: Solution, wishes: Wishes) -> Rejected | None:

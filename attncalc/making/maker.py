@@ -239,12 +239,10 @@ def _unseen(wishes: Wishes, shapes: Shapes, random: Random) -> dict[tuple[str, s
     return {
         (each.step, each.code): each.says
         for each in common_mistakes(solution)
-        if _is_same(each.made, np.asarray(solution.floats[each.step], dtype=float))
+        if each.made is not None
+        and each.made.shape == (right := np.asarray(solution.floats[each.step], dtype=float)).shape
+        and np.allclose(each.made, right, SAME, SAME)
     }
-
-
-def _is_same(made: Matrix | None, right: Matrix) -> bool:
-    return made is not None and made.shape == right.shape and np.allclose(made, right, SAME, SAME)
 
 
 def _refuse_one_number(wishes: Wishes) -> None:

@@ -87,19 +87,19 @@ def spec_of(
 ) -> Spec:
     """Return a specification; `place` names it in messages.
 
-    given: the specification: its problems, formats, seed and secret; or the list of a set.
+    given: the specification: its problems, formats, seed and secret, and what applies to each
+        problem that does not state it; or the list of a set.
     titled: returns the title of a problem without one, from its name and its language.
     """
-    for name in given:
-        if name not in (*OF_A_SPEC, *(OF_A_MANIFEST if "students" in given else ())):
-            known = f"{', '.join(OF_A_SPEC[:-1])} and {OF_A_SPEC[-1]}"
-            raise InputError(f"{place}: {quoted(name)}: the only names are {known}")
+    is_new = "students" not in given  # a manifest makes the same set again
+    own = (*OF_A_SPEC, *(() if is_new else OF_A_MANIFEST))
+    of_each = {name: value for name, value in given.items() if name not in own}
     listed = given.get("problems")
     if not isinstance(listed, list) or not listed:
         raise InputError(f'{place}: problems is a list of them, as [{{"name": "1", "tokens": 3}}]')
     if len(listed) > MOST_PROBLEMS:
         raise InputError(f"{place}: {len(listed):,} problems: the maximum is {MOST_PROBLEMS}")
-    is_new = "students" not in given  # a manifest makes the same set again
+    listed = [{**of_each, **each} if isinstance(each, dict) else each for each in listed]
     problems = tuple(
         _wanted(each, n, place, titled, is_new=is_new) for n, each in enumerate(listed, start=1)
     )

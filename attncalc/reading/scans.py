@@ -158,7 +158,7 @@ def _pictures(data: bytes, place: str) -> Iterator[Any]:
     except InputError:
         raise
     except Exception as error:  # any, since broken files raise many kinds
-        raise InputError(f"{place}: the picture is broken: scan it again") from error
+        raise InputError(f"{place}: it is broken: scan it again") from error
 
 
 def _pages_of_pdf(data: bytes, place: str) -> Iterator[Any]:

@@ -81,7 +81,8 @@ class ClassSet(NamedTuple):
 class Paired(NamedTuple):
     """An answer with its student and problem, by their indices in the set, and the evidence.
 
-    unclear: why it is not marked, if it is one of several answers of which none is the newest.
+    unclear: why it is not marked: it is one of several answers of which none is the newest, or
+        name and code do not say which problem it answers.
     """
 
     student: int
@@ -206,10 +207,13 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
     names = _Names(given)
     found: dict[tuple[int, int], list[Paired]] = defaultdict(list)
     unpaired: list[Unpaired] = []
+    unsaid: list[Paired] = []
     for place, steps, why in _answers(given, answers):
         whose = why or _whose(given, names, place, steps)
         if isinstance(whose, str):
             unpaired.append(Unpaired(place, whose))
+        elif whose.unclear:
+            unsaid.append(whose)
         else:
             found[whose.student, whose.problem].append(whose)
     paired: list[Paired] = []
@@ -230,19 +234,19 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
             unclear = [*_of_several(changed)]
             paired += unclear[:1]
             unpaired += [Unpaired(one.place, one.unclear) for one in unclear[1:]] or untouched
+    for whose in unsaid:  # it may be the answer to any problem that has none
+        might = range(len(given.problems)) if whose.problem == UNSAID else (whose.problem,)
+        there = {each[:2] for each in paired}
+        lacking = [n for n in might if (whose.student, n) not in there]
+        paired += [whose._replace(problem=n) for n in lacking]
+        unpaired += [] if lacking else [Unpaired(whose.place, whose.unclear)]
     if not paired and not unpaired:
-        raise InputError(_of_nothing(answers))
+        holds = "this folder has" if len(answers) == 1 else "these folders have"
+        raise InputError(
+            f"{of_each(list(answers))}: {holds} no answers, so nothing is marked: "
+            f"their names end in {', '.join(ENDINGS)}, and say whose they are"
+        )
     return sorted(paired), unpaired
-
-
-def _codes_of(given: ClassSet) -> dict[str, tuple[int, int]]:
-    """Return the student and the problem of each code, by their indices."""
-    return {
-        handed.code: (student, problem)
-        for student, row in enumerate(given.handed)
-        for problem, handed in enumerate(row)
-        if handed.code
-    }
 
 
 def _by_code(
@@ -279,17 +283,23 @@ def _whose(given: ClassSet, names: "_Names", place: Path, steps: tuple[str, ...]
     is_said = not isinstance(named, str) and named.problem != UNSAID
     if coded or is_said or place.suffix.lower() not in PICTURES:
         return whose
-    why = named if isinstance(named, str) else named.how
     if not is_installed():
-        return f"{why}; pip install 'attncalc[ocr]' adds the recognition of typeset pages"
+        return _but(named, "; pip install 'attncalc[ocr]' adds the recognition of typeset pages")
     try:
         lines = first_page(place)
     except AttncalcError as error:
-        return f"{why}; {str(error).removeprefix(f'{place}: ')}"
+        return _but(named, f"; {str(error).removeprefix(f'{place}: ')}")
     found = _by_code(names.codes, place, "\n".join(lines)) or names.in_header(
         place, lines[:MOST_HEADER]
     )
-    return _agreed(named, found, given) if found else f"{why}, and none on its first page"
+    return _agreed(named, found, given) if found else _but(named, ", and none on its first page")
+
+
+def _but(named: Paired | str, more: str) -> Paired | str:
+    """Return what a name says, with more on why it is unclear."""
+    if isinstance(named, str):
+        return named + more
+    return named._replace(unclear=named.unclear + more)
 
 
 def _agreed(named: Paired | str, coded: Paired | None, given: ClassSet) -> Paired | str:
@@ -297,19 +307,12 @@ def _agreed(named: Paired | str, coded: Paired | None, given: ClassSet) -> Paire
     if isinstance(named, str):
         return coded or named
     if coded is None:
-        return named.how if named.problem == UNSAID else named
+        return named
     if named.student == coded.student:
         return named if named.problem == coded.problem else coded
-    one, other = (given.students[each.student].name for each in (named, coded))
-    return f"its name is that of {one}, and the code in it that of {other}"
-
-
-def _of_nothing(answers: Sequence[str]) -> str:
-    holds = "this folder has" if len(answers) == 1 else "these folders have"
-    return (
-        f"{of_each(list(answers))}: {holds} no answers, so nothing is marked: "
-        f"their names end in {', '.join(ENDINGS)}, and say whose they are"
-    )
+    name, code = given.students[named.student].name, given.handed[coded.student][coded.problem].code
+    why = f"its name is that of {name}, but {code} in it is the code of another student"
+    return named._replace(unclear=why)  # its page names no other student
 
 
 def _is_read(place: Path) -> bool:
@@ -388,7 +391,13 @@ class _Names:
     """The students that a name matches, ignoring case and punctuation."""
 
     def __init__(self, given: ClassSet) -> None:
-        self.given, self.codes = given, _codes_of(given)
+        self.given = given
+        self.codes = {
+            handed.code: (student, problem)
+            for student, row in enumerate(given.handed)
+            for problem, handed in enumerate(row)
+            if handed.code
+        }
         self.of_whom: dict[str, set[int]] = defaultdict(set)
         self.called: dict[str, str] = {}
         for place, student in enumerate(given.students):
@@ -521,7 +530,7 @@ class _Names:
         if len(named) != 1:
             who = self.given.students[student].name
             why = f"that of {who}, but its name does not say to which of {of_each(problems)}"
-            return Paired(student, UNSAID, place, why)
+            return Paired(student, UNSAID, place, how, why)
         return Paired(student, named.pop(), place, how)
 
     def _problems_in(self, said: Sequence[Sequence[str]]) -> set[int]:

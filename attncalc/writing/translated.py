@@ -17,9 +17,10 @@ _CODE = re.compile(r"(?<!\S)code [B-Z]{4}-[B-Z]{4}$")
 
 
 def in_language(document: D) -> D:
-    """Return a document in its language: sentences of its catalog, and decimal signs."""
-    if document.language == ENGLISH:
-        return document
+    """Return a document in its language: sentences of its catalog, and decimal signs.
+
+    Documents within it may be in another one.
+    """
     words = catalogue(document.language)
     return replace(
         document,
@@ -44,13 +45,15 @@ def formulas_in_language(text: str, language: str, *, form: Callable[[str], str]
 
 def part_in_language(part: P, language: str) -> P:
     """Return a part of a document in its language."""
-    return part if language == ENGLISH else cast("P", _part(part, catalogue(language)))
+    return cast("P", _part(part, catalogue(language)))
 
 
 def _part(part: parts.Part, words: Catalogue) -> parts.Part:
     """Return a part with its sentences, legends, matrices and work in the language."""
     if isinstance(part, parts.Appendix):
         return parts.Appendix(tuple(map(in_language, part.documents)))
+    if words.language == ENGLISH:
+        return part
     changed: dict[str, Any] = {
         name: _FIELDS[name](value, words)
         for name, value in part._asdict().items()

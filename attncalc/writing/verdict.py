@@ -12,7 +12,6 @@ from attncalc.base.text import LISTED, capital, numbered, of_each, on_a_line
 from attncalc.base.types import Place
 from attncalc.equations.operations.assembling import Concat
 from attncalc.grading.compare import deviation
-from attncalc.grading.credit import points_of
 from attncalc.grading.key import Style
 from attncalc.grading.lines import nameless, unknown_outputs
 from attncalc.grading.marks import Marking, StepMarks, are, flags
@@ -383,7 +382,7 @@ def _counted(marking: Marking, said: Said) -> Iterator[str]:
         yield f"Not counted because it is not required: {_names(marking.not_counted)}."
     by_cause = {marks.step.name: marks.deduction(marking.rules) for marks in marking.steps}
     listed = []
-    for name, (earned, possible) in points_of(marking).items():
+    for name, (earned, possible) in marking.points.items():
         words = f"{_names([name])} {said(earned, least=0)}"
         if earned < possible:
             words += f" of {said(possible, least=0)}"

@@ -5,20 +5,17 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.base import __version__
 from attncalc.base.errors import AttncalcError, InputError, OutputError
 from attncalc.base.sources import remember
 from attncalc.base.text import amount, of_each, on_a_line
 from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands import marking
-from attncalc.cli.commands.check_state import State
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.commands.screens import tables_of, written
 from attncalc.cli.streams import counted, note
@@ -30,7 +27,7 @@ from attncalc.grading.rules import Rules
 from attncalc.reading import read_problem
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.attempts import due_date, is_late
-from attncalc.reading.files import is_folder, list_folder, read_bytes, refuse_found
+from attncalc.reading.files import refuse_found
 from attncalc.reading.gradebook import SYSTEMS, Gradebook, read_gradebook
 from attncalc.reading.hints import hints_in
 from attncalc.reading.roster import Student
@@ -69,7 +66,8 @@ RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 TABLES = ("table", "csv")
 HIDDEN = "(hidden)"
 """The name of a file in an anonymous table."""
-SEVERAL = "one of several answers, none of them newer"
+UNCLEAR = "the names of files do not say which answer it is"
+Rows = Mapping[int, tuple[Outcome, ...]]
 NOTHING = Marked("", None, NO_ANSWER)
 """The result of an answer that was not handed in."""
 
@@ -85,7 +83,7 @@ class _Way(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """A student, their problems and answers, and the earlier results.
+    """A student, their problems and answers.
 
     student: as they are shown.
     named: as the list names them.
@@ -96,16 +94,6 @@ class _Work(NamedTuple):
     named: Student
     handed: tuple[tuple[str, Path], ...]
     answers: tuple[Paired | None, ...]
-    known: str
-    """The digest of an earlier run whose page still exists."""
-
-
-class _Done(NamedTuple):
-    """Its results: the row of each problem, the page, and its digest."""
-
-    outcomes: tuple[Outcome, ...]
-    page: str
-    digest: str
 
 
 def check_class(flags: Mapping[str, Any]) -> int:
@@ -134,7 +122,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
     check_targets(page, table, *overview)  # again, since inputs are known now
     if page.place is not None:
         _refuse_within(page.place, [flags["file"], *flags["answers"]])
-    rows = _marked(given, named, paired, way, page, flags["jobs"] or cores())
+    rows, pages = _marked(given, named, paired, way, flags["jobs"] or cores())
     entries = list(_entries(given, samples, way, rows, late))
     strays = [
         Stray(str(each.place), each.why, "replaced" if each.is_replaced else "unmatched")
@@ -152,7 +140,8 @@ def check_class(flags: Mapping[str, Any]) -> int:
     )
     language = samples[0].problem.language
     at_a_glance = partial(overview_of, entries, given.place.resolve().name, language)
-    outputs = [_overview(at_a_glance(), each) for each in overview]
+    outputs = [] if page.place is None else [_pages(page.place, form, pages, given)]
+    outputs += [_overview(at_a_glance(), each) for each in overview]
     if wants_table:
         outputs.append(output(table, iter(lines)))
     if not wants_table and (book or (page.place is None and flags["format"] == "csv")):
@@ -256,93 +245,54 @@ def _refuse_within(page: Path, read: Sequence[str]) -> None:
 
 
 def _marked(
-    given: ClassSet,
-    named: Sequence[Student],
-    paired: Sequence[Paired],
-    way: _Way,
-    page: Target,
-    jobs: int,
-) -> dict[int, tuple[Outcome, ...]]:
-    """Mark new answers, write the pages as they are finished, and return each student's rows."""
-    folder = page.place
-    ending, _ = FORMS[way.form]
-    state = State(folder, ending)
-    works = list(_works(given, named, paired, state))
-    rows: dict[int, tuple[Outcome, ...]] = {}
-    fresh = 0
+    given: ClassSet, named: Sequence[Student], paired: Sequence[Paired], way: _Way, jobs: int
+) -> tuple[Rows, dict[str, str]]:
+    """Return each student's rows, and the pages by the names of students' folders."""
+    works = list(_works(given, named, paired))
+    rows, pages = dict[int, tuple[Outcome, ...]](), dict[str, str]()
     marked = zip(works, mapped(partial(_mark, way), works, jobs), strict=True)
-    for work, made in counted(marked, len(works)):
-        if made is None:
-            rows[work.place] = tuple(Outcome(*row) for row in state.rows_of(work.student.folder))
-        else:
-            rows[work.place] = made.outcomes
-            fresh += 1
-            state.keep(work.student.folder, made.page, made.digest, made.outcomes)
-    state.write()
-    if folder is not None:
-        before = len(works) - fresh
-        others = state.others({work.student.folder for work in works})
-        if before:
-            note(f"{amount(before, 'page')} from an earlier run: the answers have not changed")
-        note(f"{amount(fresh, 'page')} written to {folder}")
-        for name in others:
-            note(f"{folder / name}: from an earlier run: this answer no longer exists")
-    return rows
+    for work, (outcomes, page) in counted(marked, len(works)):
+        rows[work.place], pages[work.student.folder] = outcomes, page
+    return rows, pages
 
 
-def _works(
-    given: ClassSet, named: Sequence[Student], paired: Sequence[Paired], state: State
-) -> Iterator[_Work]:
+def _pages(folder: Path, form: str, pages: Mapping[str, str], given: ClassSet) -> Output:
+    """Return the pages of students, with notes on those of earlier runs that have none now."""
+    ending, _ = FORMS[form]
+    left = [folder / f"{x.folder}{ending}" for x in given.students if x.folder not in pages]
+    notes = [
+        f"{each}: from an earlier run: this answer no longer exists"
+        for each in left
+        if each.is_file()
+    ]
+    files = {folder / f"{name}{ending}": page for name, page in pages.items()}
+    said = f"{amount(len(files), 'page')} written to {folder}"
+    return Output(Target(folder, is_folder=True), files, tuple(notes), said)
+
+
+def _works(given: ClassSet, named: Sequence[Student], paired: Sequence[Paired]) -> Iterator[_Work]:
     answers: dict[int, dict[int, Paired]] = {}
     for each in paired:
         answers.setdefault(each.student, {})[each.problem] = each
     for place, of_problems in sorted(answers.items()):
-        student = given.students[place]
         yield _Work(
             place,
-            student,
+            given.students[place],
             named[place],
             tuple((handed.problem, handed.file) for handed in given.handed[place]),
             tuple(of_problems.get(number) for number in range(len(given.problems))),
-            state.digest_of(student.folder),
         )
 
 
-def _mark(way: _Way, work: _Work) -> _Done | None:
-    """Mark the answers of a student; None if nothing has changed since the last run."""
-    digest = _digest(way, work)
-    if digest == work.known:
-        return None
+def _mark(way: _Way, work: _Work) -> tuple[tuple[Outcome, ...], str]:
+    """Mark the answers of a student, and return their rows and the page."""
     made = [
         _mark_one(way, name, file, answer, work.named)
         for (name, file), answer in zip(work.handed, work.answers, strict=True)
     ]
     _, write = FORMS[way.form]
     page = write(feedback(work.student.name, [page for _, page in made]))
-    return _Done(tuple(row for row, _ in made), page, digest)
-
-
-def _digest(way: _Way, work: _Work) -> str:
-    digest = sha256(repr((__version__, way, work.student.name, work.handed, work.answers)).encode())
-    for _, file in work.handed:
-        digest.update(_content(file))
-    for answer in work.answers:
-        if answer is not None:
-            digest.update(_content(answer.place))
-    return digest.hexdigest()
-
-
-def _content(place: Path) -> bytes:
-    try:
-        if is_folder(place):
-            inside = [path for path in list_folder(place) if not is_folder(path)]
-            for path in inside:
-                refuse_found(path)
-            return b"".join(path.name.encode() + _content(path) for path in inside)
-        refuse_found(place, may_link=True)
-        return sha256(read_bytes(place)).digest()
-    except AttncalcError as error:
-        return str(error).encode()
+    return tuple(row for row, _ in made), page
 
 
 def _mark_one(
@@ -364,7 +314,7 @@ def _attempt(key: Key, paired: Paired, rules: Rules, way: _Way, student: Student
     place = paired.place
     shown = HIDDEN if way.hides else str(place)
     if paired.unclear:
-        return Marked(shown, None, SEVERAL if way.hides else paired.unclear)
+        return Marked(shown, None, UNCLEAR if way.hides else f"{shown}: {paired.unclear}")
     try:
         refuse_found(place, may_link=True)  # a file in a folder is not a link: see `pairs`
         with key.names_at_hand():
@@ -380,7 +330,7 @@ def _entries(
     given: ClassSet,
     samples: Sequence[Key],
     way: _Way,
-    rows: Mapping[int, tuple[Outcome, ...]],
+    rows: Rows,
     late: Container[tuple[int, int]],
 ) -> Iterator[ClassRow]:
     """Yield a row for each student and problem, in the order of the list."""
@@ -394,7 +344,7 @@ def _entries(
 
 
 def _ends(entries: Sequence[ClassRow], strays: Sequence[Stray]) -> int:
-    facts = [each.outcome.marked for each in entries if each.outcome.place]
+    facts = [each.outcome.fact for each in entries if each.outcome.place]
     if not any(facts):
         return UNREAD
     right = all(each is not None and each.right for each in facts)
@@ -406,7 +356,6 @@ LEAST, SHARE = 12, 0.9
 """The numbers of an answer that are compared at least, and the share of them that is equal."""
 FIRST, SUSPECT = 3, Fraction(3, 4)
 """Steps that the tokens give, and their mean points from which an answer is to its own problem."""
-Rows = Mapping[int, tuple[Outcome, ...]]
 
 
 def copied(given: ClassSet, paired: Sequence[Paired], rows: Rows, rules: Rules) -> Iterator[Stray]:
@@ -418,7 +367,7 @@ def copied(given: ClassSet, paired: Sequence[Paired], rows: Rows, rules: Rules) 
 
     for each in paired:
         shares = [*rows[each.student][each.problem].shares.values()][:FIRST]
-        if sum(map(Fraction, shares)) >= SUSPECT * len(shares):
+        if sum(shares) >= SUSPECT * len(shares):
             continue
         own = key(each.student, each.problem)
         with suppress(AttncalcError), own.names_at_hand():

@@ -138,7 +138,8 @@ def _map_of_records(
 def _picture(data: bytes, place: str) -> str:
     """Return the kind of an answer that is a picture, a PDF or a document; "" for any other."""
     ending = Path(place).suffix.lower()
-    if data.startswith(NUMPY_STARTS[0]) and ending in (".docx", ".odt", ".xlsx", ".ods", ".pptx"):
+    of_files = data.startswith(NUMPY_STARTS[0]) and b".npy" not in data
+    if of_files and ending in (".docx", ".odt", ".xlsx", ".ods", ".pptx", ".zip"):
         return f"a document ({ending})"
     if data[4:12] in (b"ftypheic", b"ftypmif1") or data[8:12] == b"WEBP":
         return "a picture"

@@ -701,9 +701,8 @@ def _are_powers(scores: Matrix, values: Matrix) -> bool:
 
 
 def _list(lost: Part, kept: Part, found: Collected) -> None:
-    """List a matrix of another size than the one of its name that counts."""
-    why = f"{lost.what} is on line {kept.line} too"
-    _leave(lost, why + ("" if lost.size == kept.size else ", in another size"), found)
+    """List a matrix of the same name as the one that counts."""
+    _leave(lost, f"{lost.what} is on line {kept.line} too", found)
 
 
 def _leave(part: Part, why: str, found: Collected) -> None:

@@ -5,10 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from attncalc.base.text import on_a_line
-from attncalc.grading.credit import shares_of
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Field, Part, Table
@@ -23,24 +22,19 @@ EARNED, POSSIBLE, SHARE = 1, 2, 3
 
 
 class Outcome(NamedTuple):
-    """The stored result of one answer after its page is written: plain values, as in JSON.
+    """What is kept of one answer after its page is written: the page and the key are large.
 
     place, how: the answer, and how its student was found; "" if there is none.
     cells: its row, points as fractions, from the answer's name on.
-    shares: the points of each step, as fractions; and of the map.
+    shares: the points of each step, and of the map.
     fact: its line of the summary; None if it was not marked.
     """
 
     place: str
     how: str
     cells: Sequence[str]
-    shares: Mapping[str, str]
-    fact: Sequence[Any] | None
-
-    @property
-    def marked(self) -> many.Fact | None:
-        """Its facts for the summary."""
-        return None if self.fact is None else many.Fact(*self.fact)
+    shares: Mapping[str, Fraction]
+    fact: many.Fact | None
 
 
 def outcome(answer: many.Marked, how: str, possible: Fraction) -> Outcome:
@@ -49,8 +43,7 @@ def outcome(answer: many.Marked, how: str, possible: Fraction) -> Outcome:
     cells[POSSIBLE] = cells[POSSIBLE] or str(possible)
     if marking is None:
         return Outcome(answer.place, how, cells, {}, None)
-    shares = {name: str(share) for name, share in shares_of(marking).items()}
-    return Outcome(answer.place, how, cells, shares, many.fact(marking))
+    return Outcome(answer.place, how, cells, marking.shares, many.fact(marking))
 
 
 class ClassRow(NamedTuple):
@@ -84,9 +77,7 @@ def as_csv(
     yield many.csv_line([*OF_A_CLASS, *many.COLUMNS[1:], *columns])
     for entry in entries:
         cells, made = _cells(entry.outcome, said), entry.outcome
-        shares = (
-            said(Fraction(made.shares[name])) if name in made.shares else "" for name in columns
-        )
+        shares = (said(made.shares[name]) if name in made.shares else "" for name in columns)
         late = "late" if entry.is_late else ""
         which = (*entry.student, entry.problem, made.place, made.how, late)
         yield many.csv_line([*which, *cells[1:], *shares])
@@ -124,7 +115,7 @@ def class_document(
         cells = (f"{who}, {problem}" if several else who, *_cells(made, said)[1:])
         rows.append(tuple(map(on_a_line, cells)))
     table = Table("Class", ("student", *many.COLUMNS[1:]), tuple(rows), tuple(map(many.told, rows)))
-    facts = [fact for each in handed if (fact := each.outcome.marked) is not None]
+    facts = [fact for each in handed if (fact := each.outcome.fact) is not None]
     texts = [*many.summary_of(facts, len(handed)), *_listed(entries, several)]
     texts += [f"{what}: {place}: {why}" for place, why, what in strays]
     return Document("", (table, Bullets(tuple(map(on_a_line, texts)))), language=language)
@@ -203,14 +194,13 @@ def totals_of(entries: Sequence[ClassRow]) -> Iterator[Totals]:
         of_one.setdefault(entry.student, []).append(entry)
     for student, rows in of_one.items():
         made = [row.outcome for row in rows]
-        facts = [each.marked for each in made]
         yield Totals(
             student,
             tuple(row.problem for row in rows),
             tuple(Fraction(each.cells[EARNED]) if each.cells[EARNED] else None for each in made),
             tuple(Fraction(each.cells[POSSIBLE]) for each in made),
             tuple(bool(each.place) for each in made),
-            any(each is not None and each.provisional for each in facts),
+            any(each.fact is not None and each.fact.provisional for each in made),
         )
 
 
@@ -332,7 +322,7 @@ def overview(entries: Sequence[ClassRow], title: str, language: str = ENGLISH) -
     language: the language of the class.
     """
     handed = [each for each in entries if each.outcome.place]
-    facts = [fact for each in handed if (fact := each.outcome.marked) is not None]
+    facts = [fact for each in handed if (fact := each.outcome.fact) is not None]
     several = len({each.problem for each in entries}) > 1
     totals = list(totals_of(entries))
     missing = len(entries) - len(handed)
@@ -378,12 +368,12 @@ def _steps(handed: Sequence[ClassRow], several: bool) -> Iterator[tuple[str, ...
     counted: Counter[str] = Counter()
     first: Counter[str] = Counter()
     for each in handed:
-        if (fact := each.outcome.marked) is None:
+        if (fact := each.outcome.fact) is None:
             continue
         first[_named(each, fact.first, several)] += bool(fact.first)
         for name, share in each.outcome.shares.items():
             counted[_named(each, name, several)] += 1
-            lost[_named(each, name, several)] += Fraction(share) < 1
+            lost[_named(each, name, several)] += share < 1
     for name, count in counted.items():
         yield name, str(lost[name]), str(count), str(first[name])
 
@@ -393,7 +383,7 @@ def _causes(handed: Sequence[ClassRow], several: bool) -> Iterator[tuple[str, ..
     counts: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], tuple[str, str]] = {}
     for each in handed:
-        if (fact := each.outcome.marked) is None:
+        if (fact := each.outcome.fact) is None:
             continue
         mistakes = [*fact.mistakes]  # and the first one, if it has none
         if fact.first and fact.first not in {step for step, *_ in mistakes}:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from attncalc.base.types import Place
-from attncalc.grading.credit import is_shown, points_of
+from attncalc.grading.credit import is_shown
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Status
 from attncalc.languages.catalogue import catalogue
@@ -116,7 +116,7 @@ def _line(marking: Marking, step: Step, place: Place | None) -> str:
 
 def _cost(marking: Marking, name: str, level: int, said: Said) -> Iterator[str]:
     share = marking.rules.hint_cost(level)
-    possible = points_of(marking).get(name, (Fraction(0), Fraction(0)))[1]
+    possible = marking.points.get(name, (Fraction(0), Fraction(0)))[1]
     if share:
         of = "the map" if name == LINES else name
         points = f"{said(share * possible)} of {said(possible, least=0)}"

@@ -9,7 +9,6 @@ from statistics import mean, median
 from typing import Any, NamedTuple
 
 from attncalc.base.text import amount, as_key, for_any_system, harmless_cell, in_json, on_a_line
-from attncalc.grading.credit import score, shares_of
 from attncalc.grading.marks import Marking, StepMarks, flags
 from attncalc.grading.rules import Status
 from attncalc.languages.catalogue import ENGLISH
@@ -78,7 +77,7 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str], *, shown: Shown = AS
     said = shown.in_cell
     rows: list[Sequence[str]] = [(*COLUMNS, *names, LINES)]
     for each in answers:
-        shares = {} if each.marking is None else shares_of(each.marking)
+        shares = {} if each.marking is None else each.marking.shares
         points = (said(shares[name]) if name in shares else "" for name in (*names, LINES))
         rows.append((*row_of(each, said), *points))
     return "".join(map(csv_line, rows))
@@ -148,26 +147,26 @@ def told(row: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Fact(NamedTuple):
-    """The facts about a marked answer for the summary: plain values, as JSON has them.
+    """The facts about a marked answer for the summary.
 
     right: whether it has no mistake.
     provisional: whether a part was not read.
-    share: the earned share, as a fraction; "" if nothing can be earned.
+    share: the earned share; None if nothing can be earned.
     first: the step that first went wrong, or "".
     mistakes: steps, the causes of the mistake in each, and an entry as written and as it should be.
     """
 
     right: bool
     provisional: bool
-    share: str
+    share: Fraction | None
     first: str
     mistakes: Sequence[Sequence[str]]
 
 
 def fact(marking: Marking) -> Fact:
     """Return the facts of a marking for the summary."""
-    wrong, (earned, possible) = marking.first_wrong, score(marking)
-    share = str(earned / possible) if possible else ""
+    wrong, (earned, possible) = marking.first_wrong, marking.score
+    share = earned / possible if possible else None
     first = "" if wrong is None else wrong.marks.step.name
     known = [(each, verdict.explained(each)) for each in marking.judged]
     mistakes = [(each.step.name, says, _sample(marking, each)) for each, says in known if says]
@@ -185,8 +184,7 @@ def _sample(marking: Marking, marks: StepMarks) -> str:
 
 def summary(answers: Sequence[Marked]) -> Iterator[str]:
     """Yield the number of right answers, the mean, and the common mistakes."""
-    facts = [fact(each.marking) for each in answers if each.marking is not None]
-    return summary_of(facts, len(answers))
+    return summary_of([fact(x.marking) for x in answers if x.marking is not None], len(answers))
 
 
 def summary_of(facts: Sequence[Fact], count: int) -> Iterator[str]:
@@ -206,7 +204,7 @@ def totals_in_words(facts: Sequence[Fact], count: int) -> Iterator[str]:
     yield f"{len(facts)} of {amount(count, 'answer')} marked, {right} without a mistake."
     if unread := sum(each.provisional for each in facts):
         yield f"{amount(unread, 'answer')} with a provisional score: something was not read."
-    shares = [Fraction(each.share) for each in facts if each.share]
+    shares = [each.share for each in facts if each.share is not None]
     if shares:
         yield f"Mean {round(100 * mean(shares))} %, median {round(100 * median(shares))} %."
 
@@ -218,7 +216,7 @@ def row_of(answer: Marked, said: verdict.Said) -> Iterator[str]:
     if marking is None:
         yield from (*[""] * (len(COLUMNS) - 2), answer.error)
         return
-    total = score(marking)
+    total = marking.score
     yield from (said(total.earned), said(total.possible, least=0), percent(total))
     yield "provisional" if marking.is_provisional else ""
     yield _first_wrong(marking)

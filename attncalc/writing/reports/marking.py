@@ -7,8 +7,7 @@ import numpy as np
 
 from attncalc.base.text import in_json, of_each, on_a_line
 from attncalc.grading.compare import deviation
-from attncalc.grading.credit import Score, points_of, score
-from attncalc.grading.marks import Marking, StepMarks, flags
+from attncalc.grading.marks import Marking, Score, StepMarks, flags
 from attncalc.grading.rules import STATUSES, Status
 from attncalc.problem.stated import heading
 from attncalc.solving.influence import shape
@@ -63,7 +62,7 @@ def marking_document(
 
 
 def _parts(marking: Marking, extent: parts.Extent, said: Said) -> Iterator[parts.Part]:
-    total = score(marking)
+    total = marking.score
     texts = f"{said(total.earned)} of {said(total.possible, least=0)}", percent(total)
     yield parts.Field("answer", on_a_line(marking.answer.place))
     yield parts.Verdict(*texts, verdict(marking, said))
@@ -77,7 +76,7 @@ def _parts(marking: Marking, extent: parts.Extent, said: Said) -> Iterator[parts
 
 def _section(marking: Marking, marks: StepMarks, said: Said, *, full: bool) -> parts.Section:
     equation = formula(marks.step, marking.key.problem)
-    earned, possible = points_of(marking)[marks.step.name]
+    earned, possible = marking.points[marks.step.name]
     size = shape(marking.key.solution, marks.step)
     words = f"{size}, {said(earned, least=0)} of {said(possible, least=0)}"
     section = parts.Section(marks.step, equation, words, is_marked=True)
@@ -127,7 +126,7 @@ def as_values(marking: Marking, extent: parts.Extent = "elided") -> dict[str, An
     the code of each entry; it is null for a step of more than `MOST_LISTED`, unless all are
     requested, and for every step if only the verdict is.
     """
-    earned, possible = score(marking)
+    earned, possible = marking.score
     return {
         "answer": marking.answer.place,
         "score": {"earned": str(earned), "possible": str(possible)},
@@ -137,7 +136,7 @@ def as_values(marking: Marking, extent: parts.Extent = "elided") -> dict[str, An
         "not_shown": list(marking.passed),
         "points": [
             {"step": name, "earned": str(each.earned), "possible": str(each.possible)}
-            for name, each in points_of(marking).items()
+            for name, each in marking.points.items()
         ],
         "steps": [_step_values(marking, marks, extent) for marks in marking.steps],
         "first_wrong": _first_wrong(marking),
