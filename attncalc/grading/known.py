@@ -121,7 +121,7 @@ class Known:
                 others = tuple(each for each in instead if each is not own)
                 read = partial(self.read, rule=rule, instead=others, made_so=made_so)
                 made = own.make(read)
-                if made is None:
+                if made is None or made.low.dtype == bool:  # no numbers: where scores are masked
                     raise ValueError
                 return made
             inputs = [self.read(name, rule, instead, made_so) for name in step.inputs]
