@@ -457,7 +457,7 @@ def with_relative_keys(config: Config, layer: int) -> list[str]:
     Dai et al., *Transformer-XL* (2019). Each product has its own bias of queries.
     """
     heads, d = config.count("n_head"), config.count("d_model")
-    angle = f"(n - p) / 10000 ** (2 * (a % {d // 2}) / {d})"
+    angle = "(n - p) / 10000 ** (a % (d // 2) / (d // 2))"
     return [
         f"P_rel[p in 2 * n,a in d] = sin({angle}) if a < {d // 2} else cos({angle})  # distances",
         f"K_rel[h in {heads},p in 2 * n,c in d_k] = sum(P_rel[p,a] * W_rel[a,h,c] for a in d)"

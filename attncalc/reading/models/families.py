@@ -23,6 +23,7 @@ from attncalc.reading.models.family import (
     POOLED,
     SPAN,
     USUAL,
+    USUAL_HEADS,
     Family,
     Head,
     Said,
@@ -129,6 +130,11 @@ def _of_encoder(masked: Head, classes: Head, **others: Head) -> dict[str, Head]:
     return {"ForMaskedLM": masked, "ForSequenceClassification": classes, **_OF_TOKENS, **others}
 
 
+def _with_pooler(heads: Mapping[str, Head]) -> dict[str, Head]:
+    """Return heads of classes that have a pooler, and do not read it."""
+    return {name: replace(head, beside=("W_pooler",)) for name, head in heads.items()}
+
+
 def _biased(where: str, **keys: str) -> Said:
     """Return what reads the projections with a bias: these, and those of each key that is true."""
 
@@ -141,6 +147,7 @@ def _biased(where: str, **keys: str) -> Said:
 _BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
 _BIASED_ATTENTION = _biased("", attention_bias="QKVO")
 _OF_WORDS = Head({"W_out": "lm_head.weight embed_out.weight"}, is_tied=True)
+_OF_UNTIED_WORDS = replace(_OF_WORDS, is_tied=False)
 _OF_BIASED_WORDS = Head(_at(out="lm_head"), is_tied=True)
 _HEADS = {
     **dict.fromkeys(("ForCausalLM", "LMHeadModel", "DoubleHeadsModel"), _OF_WORDS),
@@ -366,8 +373,8 @@ _BERT = _like(
     },
     places="P",
     outputs={
-        "ForMaskedLM": _OF_MASKED,
-        "ForPreTraining": _OF_MASKED,
+        **dict.fromkeys(("ForMaskedLM", "LMHeadModel"), _OF_MASKED),
+        "ForPreTraining": replace(_OF_MASKED, beside=("W_pooler", "W_next")),
         "ForSequenceClassification": _hidden_classes("{}pooler.dense"),
         "ForNextSentencePrediction": _hidden_classes(
             "{}pooler.dense", "cls.seq_relationship", labels=("is next", "is not next")
@@ -573,19 +580,20 @@ def _end_of_text(config: Config, ids: Sequence[int]) -> int:
 _OF_TEXT = replace(_pooled("text_projection", "last", "none", bias=False), stops=_end_of_text)
 _OF_LAST_TOKEN = replace(_pooled("{}head", "last", "none"), stops=lambda config, ids: len(ids) - 1)
 _OF_AN_IMAGE = _pooled("visual_projection", "first", "none", bias=False)
+_POOLING_PATCHES = {
+    "W_probe": "{}head.probe",
+    "W_pool": "{}head.attention.in_proj_weight",
+    "b_pool": "{}head.attention.in_proj_bias",
+    **_at(poolO="{}head.attention.out_proj"),
+    **_at(("gain", "bias"), pool="{}head.layernorm"),
+    **_at(pool1="{}head.mlp.fc1", pool2="{}head.mlp.fc2"),
+}
 _OF_POOLED_PATCHES = Head(
-    {
-        "W_probe": "{}head.probe",
-        "W_pool": "{}head.attention.in_proj_weight",
-        "b_pool": "{}head.attention.in_proj_bias",
-        **_at(poolO="{}head.attention.out_proj"),
-        **_at(("gain", "bias"), pool="{}head.layernorm"),
-        **_at(pool1="{}head.mlp.fc1", pool2="{}head.mlp.fc2"),
-    },
+    _POOLING_PATCHES,
     POOLED,
     "all",
     {"equations": equations.attention_pooled},
-    optional={"W_probe": "vision_use_head"},
+    optional=dict.fromkeys(_POOLING_PATCHES, "vision_use_head"),
 )
 _DINO = _like(
     _PRE,
@@ -1023,7 +1031,7 @@ def _mixed(
     own: the equations of the others.
     asks: requirements for a config, besides the activation.
     """
-    heads = lambda config, layer: (mixer.sizes(config, layer).state or (1,))[0]  # noqa: E731
+    heads = lambda config, layer: mixer.sizes(config, layer)["h"]  # noqa: E731
     return {
         "attends": attends,
         "heads": where(attends, a_count("num_attention_heads"), heads),
@@ -1233,6 +1241,7 @@ _KIMI = _like(
     router_norm=if_so("moe_renormalize", True, False, default=True),
     router_groups=_groups("num_expert_group"),
     positions=None,
+    outputs={"ForCausalLM": _OF_UNTIED_WORDS},
     rearranged=_kimi,
     remarks=("W_Z and W_dt are each the product of two weights of the model",),
     own={
@@ -1308,6 +1317,7 @@ _NEMOTRON_H = _like_llama(
     ),
     **_ROUTED_BY_GROUPS,
     is_gated=False,
+    outputs={"ForCausalLM": _OF_UNTIED_WORDS},
     feeds=lambda config, layer: _kind(config, layer) == "feed-forward",
     routes=lambda config, layer: _word(config, layer) in ("moe", "E"),
     count=lambda config, layer: len(_words(config)),
@@ -1417,6 +1427,7 @@ _GEMMA_2 = _like(
     softcap=a_number_or_none("attn_logit_softcapping"),
     window=a_window_but_in_every(2, key=""),
     outputs=_CAPPED_HEADS,
+    usual={"head_dim": 256},
 )
 _USUAL_OF_GEMMA = {
     "num_attention_heads": 8,
@@ -1537,6 +1548,12 @@ _ESM = _like(
     begins=_at(_NORM, E="embeddings.layer_norm"),
     optional=dict.fromkeys(("gamma_E", "beta_E"), "emb_layer_norm_before"),
     factor=_without_masks,
+    outputs={
+        **_ROBERTA.outputs,
+        "ForMaskedLM": replace(
+            _OF_LM_HEAD, tensors={**_OF_LM_HEAD.tensors, "b_out": "lm_head.bias"}
+        ),
+    },
     own=_normed({"1": "attention.LayerNorm", "2": "LayerNorm"}),
     ends=_at(_NORM, out="encoder.emb_layer_norm_after"),
     asks={**_BERT.asks, "position_embedding_type": ("rotary",)},
@@ -1598,7 +1615,7 @@ FAMILIES = (
         biases="QKV",
         window=a_window,
     ),
-    _like_llama("Qwen3", "qwen3", qk_norm="rms", window=a_window),
+    _like_llama("Qwen3", "qwen3", qk_norm="rms", window=a_window, usual={"head_dim": 128}),
     _like_llama("Qwen3-VL", "qwen3_vl_text", qk_norm="rms"),
     _GEMMA_2,
     _GEMMA_4,
@@ -1781,7 +1798,19 @@ FAMILIES = (
         weights_layout=OUT_IN,
     ),
     _BERT,
-    _like(_BERT, "Splinter", "splinter", outputs=_OF_TOKENS),
+    _like(
+        _BERT,
+        "Splinter",
+        "splinter",
+        outputs={
+            **_OF_TOKENS,
+            "ForQuestionAnswering": Head(
+                {f"W_{end}": f"splinter_qass.{end}_classifier.weight" for end in SPAN},
+                CLASSES,
+                beside=(*("W_qa", "gamma_qa", "beta_qa") * 4,),
+            ),
+        },
+    ),
     _like(_BERT, "ERNIE", "ernie", asks={**_BERT.asks, "use_task_id": (False,)}),
     _like(
         _BERT,
@@ -1858,8 +1887,12 @@ FAMILIES = (
         longest=_most_of_bigbird,
         factor=if_so("rescale_embeddings", root_of_width("hidden_size")),
         outputs={
-            **_BERT.outputs,
-            "ForSequenceClassification": _of_first_dense(_HIDDEN_ACT),
+            **_with_pooler(_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT))),
+            "ForPreTraining": _BERT.outputs["ForPreTraining"],
+            "ForQuestionAnswering": replace(
+                USUAL_HEADS["ForQuestionAnswering"],
+                beside=("W_qa1", "W_qa2", "gamma_qa", "beta_qa"),
+            ),
             "Model": _pooled("{}pooler"),
         },
         remarks=("attention is not sparse, as for few tokens",),
@@ -1874,7 +1907,10 @@ FAMILIES = (
         places="",
         begins=_WITHOUT_PLACES,
         widens="embeddings_project",
-        outputs=_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT)),
+        outputs={
+            **_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT)),
+            "ForMultipleChoice": Head(_at(out="classifier"), CLASSES, labels=("this choice",)),
+        },
         asks={**_BERT.asks, "rotary_value": (False,)},
     ),
     _like(
