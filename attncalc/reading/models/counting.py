@@ -118,6 +118,7 @@ class _Counting:
         self.is_narrow = config.says(keys[-1]) and e != d if keys else False
         begun = d if "embed_proj" in family.widens else e
         self.sizes |= {"d": d, "e": e, "begun": begun, "a": d}
+        self.sizes["cross"] = self._size("cross_attention_hidden_size", default=d)
         self.found = Count(load, d)
 
     @property
@@ -294,6 +295,8 @@ class _Counting:
         """Add the tables of tokens of a side: of both sides, its own, or both."""
         is_common = self.config.is_so("share_encoder_decoder_embeddings", True)
         is_tied = is_common and self.config.is_so("tie_word_embeddings", True)
+        if family.settings["block"] == DECODER and not (is_common and self.family.decoder):
+            self.sizes["v"] = self._size("decoder_vocab_size", default=self._of("v"))
         if family.tokens and is_common and (family is self.family or not self.family.tokens):
             self._fields(["W_E"])
         if " shared" in family.tokens and not is_tied:

@@ -162,13 +162,19 @@ def with_dynamic_mask(config: Config, layer: int) -> list[str]:
     ]
 
 
-def normed_before_places(config: Config, layer: int) -> list[str] | None:
-    """Return the inputs of the decoder of Blenderbot small: tokens, normalized, and positions."""
-    if layer:
-        return None
-    *moments, normed = _normed("X1", "i", "E", 1e-5)
-    normed = normed.replace("gain_E", "gamma_E").replace("bias_E", "beta_E")
-    return [*moments, f"{normed} + P1[i,a]  # normalized tokens, with positions"]
+def normed_before_places(side: str) -> Said:
+    """Return a reader of the inputs of the decoder of Blenderbot small: normalized, and positions.
+
+    side: the end of the names of its tokens and positions: 1 beside an encoder.
+    """
+
+    def says(config: Config, layer: int) -> list[str] | None:
+        *moments, normed = _normed(f"X{side}", "i", "E", 1e-5)
+        normed = normed.replace("gain_E", "gamma_E").replace("bias_E", "beta_E")
+        lines = [*moments, f"{normed} + P{side}[i,a]  # normalized tokens, with positions"]
+        return None if layer else lines
+
+    return says
 
 
 def sparsely_mixed(config: Config, layer: int) -> list[str]:

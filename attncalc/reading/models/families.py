@@ -259,6 +259,7 @@ def _like_bart(
             "heads": a_count(f"{side}_attention_heads"),
             "eps": _TORCH_EPS,
             "ends": _at(_NORM, out=f"{side}.layer_norm") if norm == "pre" else {},
+            "asks": {"is_encoder_decoder": (True,)},
         }
         return _like(_SIDES[side], title, types, **{**usual, **before(side), **own, **of_both})
 
@@ -270,6 +271,36 @@ def _like_bart(
         **of_decoder,
     )
     return of_side("encoder", kind, decoder=decoder)
+
+
+_OF_CROSS = tuple(f"encoder_attn.{each}_proj.{end}" for each in (*"qkv", "out") for end in LINEAR)
+_OF_CROSS += tuple(f"encoder_attn_layer_norm.{end}" for end in LINEAR)
+
+
+_OF_DECODERS = "decoder.layers.{}."
+
+
+def _alone(row: Family) -> Family:
+    """Return the row of the decoder of a family without an encoder, as of its ForCausalLM."""
+    decoder = row.decoder or row
+    equations_ = decoder.settings.get("equations") and equations.normed_before_places("")
+    return _like(
+        decoder,
+        f"{row.title} decoder",
+        " ".join(row.types),
+        equations=equations_,
+        tokens=decoder.tokens.split()[0],
+        sides={},
+        own={},
+        ignored=tuple(end for end in _OF_CROSS if "K" in decoder.biases or ".k_proj.b" not in end),
+        outputs={
+            "ForCausalLM": Head(
+                {"W_out": "lm_head.weight proj_out.weight output_projection.weight"}, is_tied=True
+            )
+        },
+        asks={**decoder.asks, "is_encoder_decoder": (False,)},
+        remarks=("it has no encoder: its cross-attention is not computed",),
+    )
 
 
 def _masked(
@@ -1584,7 +1615,7 @@ _GPT_OSS = _like_llama(
         **_SINKS,
     },
 )
-FAMILIES = (
+FAMILIES: tuple[Family, ...] = (
     _GPT2,
     _like(
         _GPT2,
@@ -2215,7 +2246,7 @@ FAMILIES = (
         "blenderbot-small",
         lambda side: _of_words(side) | {"offset": 0},
         norm="post",
-        of_decoder={"equations": equations.normed_before_places, "factor": None},
+        of_decoder={"equations": equations.normed_before_places("1"), "factor": None},
     ),
     _like_bart(
         "M2M-100 and NLLB",
@@ -2223,7 +2254,13 @@ FAMILIES = (
         lambda side: _of_sinusoids(side) | {"offset": None, "pads": "pad_token_id"},
         sinusoids=FAIRSEQ,
     ),
-    _like_bart("MVP", "mvp", _of_words, norm="post", asks={"use_prompt": (False,)}),
+    _like_bart(
+        "MVP",
+        "mvp",
+        _of_words,
+        norm="post",
+        asks={"use_prompt": (False,), "is_encoder_decoder": (True,)},
+    ),
     _like_bart("PLBart", "plbart", _of_words, norm="post"),
     replace(
         _like_bart(
@@ -2640,6 +2677,19 @@ FAMILIES = (
         "granitemoe_swa",
         **_OF_BASES,
         own={**_GRANITE_MOE.own, **_SINKS},
+    ),
+)
+FAMILIES += (
+    *(_alone(row) for row in FAMILIES if row.decoder and row.decoder.layers[0] == _OF_DECODERS),
+    _alone(
+        _like_bart(
+            "TrOCR",
+            "trocr",
+            _of_words,
+            norm="post",
+            optional=dict.fromkeys(("gamma_E", "beta_E"), "layernorm_embedding"),
+            asks={"use_learned_position_embeddings": (True,)},
+        )
     ),
 )
 """A table of names, for each family."""
