@@ -100,6 +100,7 @@ CASES = [
     ("CLIPVisionModelWithProjection", {**_VIT, "projection_dim": 6}), ("SiglipTextModel", _BERT),
     ("Dinov2Model", _VIT), ("Dinov2Model", {**_VIT, "use_swiglu_ffn": True, "mlp_ratio": 2}),
     ("Dinov2WithRegistersModel", _VIT), ("DeiTModel", _VIT), ("DeiTForImageClassification", _VIT),
+    ("DeiTForImageClassificationWithTeacher", _VIT),
     ("Dinov2ForImageClassification", _VIT),
     ("AlbertModel", _ALBERT), ("AlbertForMaskedLM", _ALBERT),
     ("AlbertForSequenceClassification", _ALBERT), ("ElectraForMaskedLM", _ALBERT),

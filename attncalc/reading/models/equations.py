@@ -338,9 +338,21 @@ def by_first_and_mean(config: Config, layer: int) -> list[str]:
     return [
         "Y_mean[z in 1,a in d] = sum(Y[i,a] for i in n if i > 0) / (n - 1)  # mean of the patches",
         f"Y_both[z in 1,a in {2 * d}] = Y[0,a] if a < {d} else Y_mean[z,a - {d}]  # side by side",
-        f"logits[z in 1,c in rows(W_cls)] = {logit}  # logits",
-        "prob[z,c] = softmax(logits[z,k] for k in rows(W_cls))[c]  # probabilities",
+        *_classes(logit, "W_cls"),
     ]
+
+
+def _classes(logit: str, weights: str) -> list[str]:
+    return [
+        f"logits[z in 1,c in rows({weights})] = {logit}  # logits",
+        f"prob[z,c] = softmax(logits[z,k] for k in rows({weights}))[c]  # probabilities",
+    ]
+
+
+def by_first_two(config: Config, layer: int) -> list[str]:
+    """Return the classes of DeiT with a teacher: the mean of those of its two learned tokens."""
+    one = "sum(Y[{0},a] * W_{1}[c,a] for a in d) + b_{1}[c]".format
+    return _classes(f"({one(0, 'first')} + {one(1, 'second')}) / 2", "W_first")
 
 
 def biased_by_gates(config: Config, layer: int) -> list[str]:

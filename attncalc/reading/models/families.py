@@ -2100,7 +2100,16 @@ FAMILIES: tuple[Family, ...] = (
         "DeiT",
         "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
-        outputs={**_OF_ONE_IMAGE, "Model": _OF_IMAGE_POOLER},
+        outputs={
+            **_OF_ONE_IMAGE,
+            "ForImageClassificationWithTeacher": Head(
+                _at(first="cls_classifier", second="distillation_classifier"),
+                CLASSES,
+                "all",
+                {"equations": equations.by_first_two},
+            ),
+            "Model": _OF_IMAGE_POOLER,
+        },
     ),
     _like(
         _VIT,
