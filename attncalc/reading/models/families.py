@@ -145,7 +145,6 @@ def _biased(where: str, **keys: str) -> Said:
 
 
 _BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
-_BIASED_ATTENTION = _biased("", attention_bias="QKVO")
 _OF_WORDS = Head({"W_out": "lm_head.weight embed_out.weight"}, is_tied=True)
 _OF_UNTIED_WORDS = replace(_OF_WORDS, is_tied=False)
 _OF_BIASED_WORDS = Head(_at(out="lm_head"), is_tied=True)
@@ -186,7 +185,7 @@ _LLAMA = _like(
     is_gated=True,
     remarks=remarks_on_share,
 )
-_like_llama = partial(_like, _LLAMA, biases=_BIASED_ATTENTION)  # most ignore mlp_bias
+_like_llama = partial(_like, _LLAMA)
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
@@ -831,7 +830,6 @@ _OLMO_2 = _like_llama(
 _EXAONE_4 = _like_llama(
     "EXAONE 4",
     "exaone4",
-    biases="",
     norm="output",
     qk_norm="rms",
     window=if_given("sliding_window", _WINDOW_BUT_IN_EVERY_4),
@@ -872,7 +870,6 @@ def _groups(key: str) -> Said:
 _GRANITE = _like_llama(
     "Granite",
     "granite granite4_vision_text",
-    biases=_BIASED,
     scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
     outputs={
@@ -978,7 +975,6 @@ _GRANITE_MOE = _like(
     _GRANITE,
     "Granite MoE",
     "granitemoe granitemoeshared",
-    biases=_BIASED_ATTENTION,
     **_ROUTED,
     own={
         "block_sparse_moe.input_linear.weight": "W_13",
@@ -1103,7 +1099,7 @@ _LFM3 = _like(
     "LFM3",
     "lfm3",
     **_mixed(_ATTENDS, mixers.CONVOLUTION, equations.gated_by_head),
-    biases=where(_ATTENDS, _BIASED_ATTENTION, _biased("", conv_bias="O")),
+    biases=where(_ATTENDS, _BIASED, _biased("", conv_bias="O")),
     norm=if_so("use_sandwich_norm", "around", "pre", default=True),
     window=where(_ATTENDS, a_window),
     rearranged=_lfm3,
@@ -1326,7 +1322,6 @@ def _multiplied(config: Config, layer: int, fields: dict[str, Any]) -> dict[str,
 _FALCON_H1 = _like_llama(
     "Falcon-H1",
     "falcon_h1",
-    biases=_BIASED,
     equations=mixers.beside_attention,
     mixing=mixers.SPACE.sizes,
     factor=_factor("embedding_multiplier", 1.0),
@@ -1519,9 +1514,7 @@ _GEMMA_4 = _like(
     remarks=(),
 )
 _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
-_ARCEE = _like_llama(
-    "Arcee", "arcee", biases=_biased("", attention_bias="QKVO", mlp_bias="12"), is_gated=False
-)
+_ARCEE = _like_llama("Arcee", "arcee", is_gated=False)
 _OPT = _like(
     _DECODER,
     "OPT",
@@ -1630,13 +1623,12 @@ FAMILIES: tuple[Family, ...] = (
         asks={},
     ),
     _LLAMA,
-    _like_llama("Mistral", "mistral", biases="", window=a_window_of_all),
-    _like_llama("Ministral", "ministral", biases="", window=a_window),
-    _like_llama("CWM", "cwm", biases=_biased("", mlp_bias="123"), window=a_window),
+    _like_llama("Mistral", "mistral", window=a_window_of_all),
+    _like_llama("Ministral", "ministral", window=a_window),
+    _like_llama("CWM", "cwm", window=a_window),
     _like_llama(
         "Ministral 3",
         "ministral3",
-        biases="",
         window=a_window_of_all,
         equations=equations.tuned_if_long,
     ),
@@ -1683,7 +1675,6 @@ FAMILIES: tuple[Family, ...] = (
     _like_llama(
         "SmolLM3",
         "smollm3",
-        biases=_BIASED,
         window=a_window,
         positions=where(_has_rope, "rope", "none"),
     ),
@@ -1723,7 +1714,6 @@ FAMILIES: tuple[Family, ...] = (
     _like_llama(
         "Doge",
         "doge",
-        biases=_BIASED,
         qk_norm="rms",
         longest=a_count("keep_window_size", default=2048),
         window=a_window_of_all,
@@ -1750,7 +1740,7 @@ FAMILIES: tuple[Family, ...] = (
         biases=_biased("", attention_bias="QKV", mlp_bias="123"),
         rope_pairing="interleaved",
     ),
-    _like_llama("Phi-3", "phi3", biases="", window=a_window_of_all, rope_dims=a_share()),
+    _like_llama("Phi-3", "phi3", window=a_window_of_all, rope_dims=a_share()),
     _GRANITE,
     _like(
         _GRANITE,
@@ -2207,7 +2197,6 @@ FAMILIES: tuple[Family, ...] = (
     _like_llama(
         "EuroBERT",
         "eurobert",
-        biases=_BIASED,
         block="encoder",
         causal=None,
         outputs={
@@ -2318,7 +2307,6 @@ FAMILIES: tuple[Family, ...] = (
     _like_llama(
         "EXAONE",
         "exaone",
-        biases=_BIASED,
         eps=if_given(
             "layer_norm_epsilon", a_number("layer_norm_epsilon"), a_number("rms_norm_eps")
         ),
@@ -2328,7 +2316,6 @@ FAMILIES: tuple[Family, ...] = (
     _like_llama(
         "Nemotron",
         "nemotron",
-        biases=_BIASED,
         normalization="layer",
         eps=a_number("norm_eps"),
         rope_dims=a_share(0.5),
@@ -2484,18 +2471,16 @@ FAMILIES: tuple[Family, ...] = (
     _like_llama(
         "MiniMax-M2",
         "minimax_m2",
-        biases="",
         **_ROUTED,
         router="sigmoid",
         qk_norm="rms-all",
         rope_dims=a_share(),
         own_gains="each",
     ),
-    _like_llama("Mixtral", "mixtral", biases="", **_ROUTED, window=a_window_of_all),
+    _like_llama("Mixtral", "mixtral", **_ROUTED, window=a_window_of_all),
     _like_llama(
         "DBRX",
         "dbrx",
-        biases="",
         normalization="layer",
         eps=_TORCH_EPS,
         activation=an_activation("ffn_config.ffn_act_fn.name", default="silu"),
@@ -2539,7 +2524,6 @@ FAMILIES: tuple[Family, ...] = (
     _like_llama(
         "Aria",
         "aria_text",
-        biases=_BIASED,
         asks={"hidden_act": ("silu",)},  # that of shared experts alone
         top_k=a_count("moe_topk"),
         own={"experts.fc1.weight": "W_13", "experts.fc2.weight": "W_2"},
@@ -2569,7 +2553,6 @@ FAMILIES: tuple[Family, ...] = (
     _like_llama(
         "HunYuan 3",
         "hy_v3",
-        biases=_BIASED,
         **_ROUTED,
         router="sigmoid",
         router_scale=a_number("router_scaling_factor"),
@@ -2654,7 +2637,6 @@ FAMILIES: tuple[Family, ...] = (
     _like_llama(
         "MiniMax",
         "minimax",
-        biases="",
         **_ROUTED,
         **_mixed(_ATTENDS_FIRST, mixers.LIGHTNING, mixers.weighed("full_attn")),
         window=a_window_of_all,
@@ -2669,7 +2651,7 @@ FAMILIES: tuple[Family, ...] = (
         _GRANITE_MOE,
         "Granite hybrid",
         "granitemoehybrid",
-        **_of_spaces(_ATTENDS, _BIASED_ATTENTION, _biased("", mamba_proj_bias="O")),
+        **_of_spaces(_ATTENDS, _BIASED, _biased("", mamba_proj_bias="O")),
         positions=where(
             lambda config, layer: config.get("position_embedding_type", None) == "rope",
             "rope",
