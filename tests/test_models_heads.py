@@ -483,3 +483,11 @@ def test_a_decoder_without_its_encoder(name: str, more: dict[str, Any], tmp_path
     assert "it has no encoder: its cross-attention is not computed" in problem.remarks
     total = sum(each.numel() for each in model.parameters())
     assert count(tmp_path)["parameters"]["total"] == total
+
+
+@pytest.mark.parametrize("name", ["Splinter", "BigBird"])
+def test_heads_with_layers_of_their_own_are_refused(name: str, tmp_path: Path) -> None:
+    more = {"attention_type": "original_full"} if name == "BigBird" else {}
+    made(tmp_path, f"{name}Config", f"{name}ForQuestionAnswering", SMALL | more)
+    with pytest.raises(InputError, match=f"{name}ForQuestionAnswering, and it has no"):
+        open_model(tmp_path, tokens=IDS[:4])

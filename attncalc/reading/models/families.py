@@ -1825,8 +1825,8 @@ FAMILIES: tuple[Family, ...] = (
         "splinter",
         outputs={
             **_OF_TOKENS,
-            "ForQuestionAnswering": Head(
-                {f"W_{end}": f"splinter_qass.{end}_classifier.weight" for end in SPAN},
+            "ForQuestionAnswering": Head(  # counted, and not read: its tensors have other names
+                {f"W_{end}": f"qa_outputs.{end}.weight" for end in SPAN},
                 CLASSES,
                 beside=(*("W_qa", "gamma_qa", "beta_qa") * 4,),
             ),
