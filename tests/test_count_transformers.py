@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attncalc import Problem, count
+from attncalc import InputError, Problem, count
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -100,6 +100,7 @@ CASES = [
     ("CLIPVisionModelWithProjection", {**_VIT, "projection_dim": 6}), ("SiglipTextModel", _BERT),
     ("Dinov2Model", _VIT), ("Dinov2Model", {**_VIT, "use_swiglu_ffn": True, "mlp_ratio": 2}),
     ("Dinov2WithRegistersModel", _VIT), ("DeiTModel", _VIT), ("DeiTForImageClassification", _VIT),
+    ("DeiTForImageClassificationWithTeacher", _VIT),
     ("Dinov2ForImageClassification", _VIT),
     ("AlbertModel", _ALBERT), ("AlbertForMaskedLM", _ALBERT),
     ("AlbertForSequenceClassification", _ALBERT), ("ElectraForMaskedLM", _ALBERT),
@@ -311,6 +312,14 @@ CASES = [
 ]  # fmt: skip
 
 
+_OTHER_HEADS = {
+    "EsmForMaskedLM": {"pad_token_id": 0, "tie_word_embeddings": False},
+    "BigBirdForQuestionAnswering": {"attention_type": "original_full"},
+    "BigBirdForPreTraining": {"attention_type": "original_full"},
+    "SplinterForQuestionAnswering": {},
+    "RoFormerForMultipleChoice": {},
+    "BertLMHeadModel": {"tie_word_embeddings": False},
+}
 _KEYS_OF_BIASES = ("attention_bias", "mlp_bias", "use_bias", "mamba_proj_bias", "qkv_bias")
 
 
@@ -322,6 +331,9 @@ _KEYS_OF_BIASES = ("attention_bias", "mlp_bias", "use_bias", "mamba_proj_bias", 
         *CASES,
         ("DiffLlamaForCausalLM", _ROTARY),
         ("LongformerForMaskedLM", {**_BERT, "attention_window": [4, 4], "pad_token_id": 1}),
+        *((name, {**_BERT, **more}) for name, more in _OTHER_HEADS.items()),
+        ("XLNetModel", {**_XLNET, "d_model": 4096}),
+        ("NemotronHForCausalLM", {"tie_word_embeddings": True}),
     ],
 )
 def test_parameters_equal_numel(name, sizes, more, tmp_path):
@@ -335,6 +347,15 @@ def test_parameters_equal_numel(name, sizes, more, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(config.to_dict(), default=str))
     expected = sum(each.numel() for each in model.parameters())
     assert count(tmp_path)["parameters"]["total"] == expected
+
+
+@pytest.mark.parametrize("name", ["T5EncoderModel", "MT5EncoderModel", "T5ForTokenClassification"])
+def test_an_encoder_of_t5_that_is_a_decoder_is_refused(name, tmp_path):
+    config = getattr(transformers, name).config_class(**_T5, is_decoder=True)
+    config.architectures = [name]
+    (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
+    with pytest.raises(InputError, match='"is_decoder" is "True"'):
+        count(tmp_path)
 
 
 def inputs_of(name, config):

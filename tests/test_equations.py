@@ -82,6 +82,7 @@ def stated(name, given="", **settings):
 CASES = [
     ("Project", "", {}, Project(), [(3, 4), (4, 2)]),
     ("Project", "b", {}, Project(), [(3, 4), (2, 4, 2), (2, 1, 2)]),
+    ("Project", "b", {}, Project(), [(3, 40), (4, 40, 80), (4, 1, 80)]),  # in one product
     ("ProjectTurned", "b", {}, Project(is_turned=True), [(3, 4), (2, 4), (1, 2)]),
     ("Scores", "", {}, Scores(), [(3, 4), (5, 4)]),
     ("Scores", "", {}, Scores(), [(2, 3, 4), (2, 5, 4)]),

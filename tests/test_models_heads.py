@@ -23,7 +23,7 @@ from test_models_transformers import (
     transformers,
 )
 
-from attncalc import InputError, open_model, read_problem, solve
+from attncalc import InputError, count, open_model, read_problem, solve
 from attncalc.reading.models.opening import Model
 
 pytestmark = [pytest.mark.campaign(4), pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
@@ -456,3 +456,38 @@ def test_a_choice_and_a_pair_have_named_scores(attncalc: Command, tmp_path: Path
     for name, word in (("BERT of choices", "this choice"), ("BERT of pairs", "is not next")):
         made(tmp_path / "m", *HEADS[name])
         assert word in attncalc("open", "m", "--tokens", "3 7 2").out
+
+
+ALONE = ("Bart", "MBart", "Pegasus", "Marian", "Blenderbot", "BlenderbotSmall", "Mvp", "PLBart")
+OF_PICTURES = {"layernorm_embedding": False, "cross_attention_hidden_size": 10}
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        *((name, {}) for name in ALONE),
+        ("Marian", {"decoder_vocab_size": 45}),
+        ("Whisper", {"max_target_positions": 9, "bos_token_id": 1, "eos_token_id": 2}),
+        ("TrOCR", {}),
+        ("TrOCR", {**OF_PICTURES, "scale_embedding": True, "tie_word_embeddings": False}),
+    ],
+)
+def test_a_decoder_without_its_encoder(name: str, more: dict[str, Any], tmp_path: Path) -> None:
+    """Its layers have the weights of a cross-attention, and leave it out."""
+    kind = "TrOCRConfig" if name == "TrOCR" else f"{name}Config"
+    model = made(tmp_path, kind, f"{name}ForCausalLM", {**BART, "pad_token_id": 1, **more})
+    with torch.no_grad():  # the package cannot return hidden states here
+        out = model(torch.tensor([IDS[:5]]), use_cache=False)
+    problem = open_model(tmp_path, tokens=IDS[:5])
+    near(solve(problem)["logits"], out.logits[:, -1:])
+    assert "it has no encoder: its cross-attention is not computed" in problem.remarks
+    total = sum(each.numel() for each in model.parameters())
+    assert count(tmp_path)["parameters"]["total"] == total
+
+
+@pytest.mark.parametrize("name", ["Splinter", "BigBird"])
+def test_heads_with_layers_of_their_own_are_refused(name: str, tmp_path: Path) -> None:
+    more = {"attention_type": "original_full"} if name == "BigBird" else {}
+    made(tmp_path, f"{name}Config", f"{name}ForQuestionAnswering", SMALL | more)
+    with pytest.raises(InputError, match=f"{name}ForQuestionAnswering, and it has no"):
+        open_model(tmp_path, tokens=IDS[:4])

@@ -1280,6 +1280,11 @@ OF_PATCHES: dict[str, tuple[str, str, dict[str, Any]]] = {
         IMAGES | {"num_labels": 3},
     ),
     "DeiT of classes": ("DeiTConfig", "DeiTForImageClassification", IMAGES | {"num_labels": 3}),
+    "DeiT with a teacher": (
+        "DeiTConfig",
+        "DeiTForImageClassificationWithTeacher",
+        IMAGES | {"num_labels": 3},
+    ),
     "DINOv2 of classes": (
         "Dinov2Config",
         "Dinov2ForImageClassification",

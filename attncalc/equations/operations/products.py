@@ -8,6 +8,9 @@ from attncalc.base.decimals import tolerance_of
 from attncalc.base.types import Matrix
 from attncalc.equations.operation import Operation, Shape, Statement
 
+_LARGE = 10_000
+"""The size of weights of several heads from which one product is much faster than many."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Project(Operation):
@@ -25,7 +28,13 @@ class Project(Operation):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Multiply, and add the bias to each row."""
         X, W, *bias = matrices
-        product: Matrix = X @ (W.swapaxes(-1, -2) if self.is_turned else W)
+        W = W.swapaxes(-1, -2) if self.is_turned else W
+        product: Matrix
+        if W.ndim == 3 and X.ndim == 2 and W.size > _LARGE and W.dtype.kind == "f":
+            side_by_side = X @ W.swapaxes(0, 1).reshape(W.shape[1], -1)  # one large product
+            product = side_by_side.reshape(len(X), len(W), -1).swapaxes(0, 1)
+        else:
+            product = X @ W
         return product + bias[0] if bias else product
 
     def statement(self, *shapes: Shape) -> Statement:

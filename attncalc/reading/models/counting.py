@@ -1,12 +1,20 @@
-"""Counts of a model from its config alone: the matrices of its family, and what a pass takes."""
+"""Counts of a model from its config alone: the fields of its family, and their sizes.
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+The rows of families say which fields a model has, and its equations which of their own they read.
+shapes.txt has their sizes.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
-from attncalc.problem.fields import DECODER
-from attncalc.reading.models.equations import Distances, distances
+from attncalc.problem.fields import DECODER, KNOWN
+from attncalc.problem.stating import read_by
+from attncalc.reading.models.equations import distances
 from attncalc.reading.models.families import families_of
 from attncalc.reading.models.family import (
     CLASSES,
@@ -25,9 +33,7 @@ from attncalc.reading.models.mixers import Sizes
 from attncalc.studies.counting import MOST, Count, Load, visible
 
 USUAL_TOKENS = 1024
-MOST_LAYERS = 100_000
-_WIDTHS = {"qwen3": 128, "gemma2": 256}
-"""The width of a head, if the config has none; that of others follows from the heads."""
+MOST_LAYERS = 10_000
 _STEPS_OF_EXPERTS = ("interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_interval")
 """The keys of the number of layers from one with experts to the next."""
 _FIRSTS = ("first_k_dense_replace", "moe_layer_start_index", "num_dense_layers")
@@ -36,18 +42,39 @@ _LISTS_OF_EXPERTS = ("mlp_layer_types", "moe_layers", "mlp_only_layers")
 """The keys of the kind of each layer, of the layers with experts, and of those without."""
 _NORMS = {"around": 4, "pre-second": 1}
 """The number of normalizations of a layer by its place; 2 for others, 3 with cross-attention."""
-_OF_ONE_HEAD = ("gain_Q", "gain_K", "lambda_q1", "lambda_q2", "lambda_k1", "lambda_k2")
-"""What equations read that is as wide as a head."""
+_WITHOUT_EQUATIONS = ("sinks", "rel_bias", "lambda_1", "lambda_2")
+"""Fields of some families alone that no equation of theirs reads."""
 _SHARED = ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
            "shared_intermediate_size")  # fmt: skip
 """The width of a shared expert."""
-_INNER = ("intermediate_size_mlp", "intermediate_size", "d_ff", "n_inner", "d_inner", "ffn_dim",
-          "ffn_hidden_size", "hidden_dim")  # fmt: skip
 _FOURFOLD = ("gpt2", "openai-gpt", "gpt_bigcode", "gptj", "codegen", "gpt_neo", "bloom", "falcon",
              "mpt")  # fmt: skip
 """The types whose feed-forward part is 4 times as wide as tokens, if the config does not say."""
 _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
+_BESIDE = {"esm": "contacts", "roformer": "sinusoids", "xlnet": "masked_token"}
+"""What no layer reads, before the layers of some types."""
+_WITHOUT_STEP = ("W_E", "W_type", "W_conv")
+"""Tables, and weights of another step than a projection of all rows."""
+_Term = tuple[str, str, tuple[int, ...]]
+
+
+@cache
+def _shapes() -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return the keys of sizes, and the sizes of fields, from shapes.txt."""
+    text = Path(__file__).with_name("shapes.txt").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    keys = (line.split(" = ") for line in lines if " = " in line)
+    fields = (line.split(": ") for line in lines if ": " in line)
+    return (
+        {name: each.split() for name, each in keys},
+        {name: shape for names, shape in fields for name in names.split()},
+    )
+
+
+def _read(family: Family, config: Config, layer: int = 0) -> set[str]:
+    """Return what the equations of a layer read and do not define."""
+    return read_by(tuple(family.setting("equations", config, layer) or ()))
 
 
 def count_config(config: Config, load: Load) -> Count:
@@ -72,57 +99,43 @@ def count_config(config: Config, load: Load) -> Count:
     return _Counting(config, family, load).count()
 
 
-class _Kind(NamedTuple):
-    """What differs among layers.
-
-    window, is_routed, norm: the window, whether there are experts, and the normalization.
-    heads: the numbers of heads of queries and of keys, and their width.
-    makes: the projections of its attention; a layer with the keys of another has only queries.
-    """
-
-    window: int | None
-    is_routed: bool
-    norm: str
-    heads: tuple[int, int, int]
-    makes: str
-    attends: bool
-    feeds: bool
-    mixing: Sizes | None
-
-
 class _Counting:
     """Collects the terms of a model."""
 
     def __init__(self, config: Config, family: Family, load: Load) -> None:
         self.config, self.family, self.load = config, family, load
-        self.n = load.tokens or USUAL_TOKENS
-        self.part, self.layers = "", 0
+        self.made: list[_Term] = []
         names = config.get("architectures", None) or ["Model"]
         if not isinstance(names, list) or not isinstance(names[0], str):
             raise config.wrong("architectures", names, "a list of names")
         self.architecture = names[0]
-        self.d = self._size("hidden_size", "d_model", "n_embd", "dim")
+        self.sizes: dict[str, int] = {"n": load.tokens or USUAL_TOKENS, "span": 0}
+        self.d = d = self._of("d")
         keys: tuple[str, ...] = ()
         if family.widens:
             keys = ("input_embedding_size", "embedding_size", "word_embed_proj_dim")
-        self.e = self._size(*keys, default=self.d)
-        self.is_narrow = config.says(keys[-1]) and self.e != self.d if keys else False
-        self.found = Count(load, self.d)
+        e = self._size(*keys, default=d)
+        self.is_narrow = config.says(keys[-1]) and e != d if keys else False
+        begun = d if "embed_proj" in family.widens else e
+        self.sizes |= {"d": d, "e": e, "begun": begun, "a": d}
+        self.sizes["cross"] = self._size("cross_attention_hidden_size", default=d)
+        self.found = Count(load, d)
+
+    @property
+    def n(self) -> int:
+        """The number of tokens."""
+        return self.sizes["n"]
 
     def count(self) -> Count:
         last, head = self._head()
+        if last.decoder:  # an encoder alone
+            check_config(self.config, {"is_decoder": (False,)}, self.architecture)
         for family in (self.family, last)[: 1 + (last is not self.family)]:
             self._side(family)
-        self.part, self.layers = "head", 0
         if head is not None:
             self._outputs(head, bool(last.tokens))
-        is_masked = head is not None and head.gives == MASKED  # not of ELECTRA
-        is_of_both = is_masked and self.architecture.endswith("ForPreTraining")
-        is_bird = self.architecture.startswith("BigBirdFor")
-        if is_of_both or (is_bird and self.architecture.endswith(("LM", "Classification"))):
-            self._project("pool", self.d, self.d, 1, bias=True)
-        if is_of_both:
-            self._project("next", self.d, 2, 1, bias=True)
+            self._fields(head.beside, bias=True)
+        self._put("head", self.made)
         self.found.load = self.load._replace(tokens=self.n)
         self.found.window = last.setting("window", self.config)
         return self.found
@@ -141,11 +154,19 @@ class _Counting:
             raise self.config.wrong("architectures", name, "a model or known head")
         return last, None
 
+    def _put(
+        self, part: str, terms: Iterable[_Term], family: Family | None = None,
+        layers: Sequence[int] = (),
+    ) -> None:  # fmt: skip
+        """Count terms in a part, and start the next; some layers may share their parameters."""
+        stored = {family.of("stored", self.config, each) for each in layers if family}
+        for what, name, factors in terms:
+            own = len(stored if what == "parameters" else layers)
+            self.found.add(what, name, *factors, part=part, layers=own)
+        self.made = []
+
     def _add(self, what: str, name: str, *factors: int) -> None:
-        layers = self.layers
-        if what == "parameters":  # layers may share them
-            layers = len({self.family.of("stored", self.config, each) for each in range(layers)})
-        self.found.add(what, name, *factors, part=self.part, layers=layers)
+        self.made.append((what, name, factors))
 
     def _vectors(self, *names: str, width: int = 0) -> None:
         for name in names:
@@ -156,16 +177,53 @@ class _Counting:
         self._add("results", name, *result)
 
     def _project(
-        self, name: str, ins: int, outs: int, rows: int = 0,
-        *, bias: bool = False, step: str = "", experts: tuple[int, ...] = (),
+        self, name: str, ins: int, outs: int, rows: int | None = None,
+        *, bias: bool = False, experts: Sequence[int] = (),
     ) -> None:  # fmt: skip
-        """Add a projection: its weights, its bias and its step; of experts, all and those used."""
+        """Add a projection: its weights, its bias and its step; of experts, all and those used.
+
+        rows: of its inputs; None for those of the tokens.
+        """
         own, dot, letter = name.rpartition(".")
+        step = f"{own}{dot}{'F_' * (letter in '123')}{letter}"
         self._add("parameters", f"{own}{dot}W_{letter}", *experts[:1], ins, outs)
         if bias:
             self._add("parameters", f"{own}{dot}b_{letter}", *experts[:1], outs)
-        rows_of_each = (rows or self.n, *experts[1:])
-        self._step(step or name, (*rows_of_each, ins, outs), (*rows_of_each, outs))
+        rows_of_each = (self.n if rows is None else rows, *experts[1:])
+        if rows != 0:
+            self._step(step, (*rows_of_each, ins, outs), (*rows_of_each, outs))
+
+    def _fields(self, names: Iterable[str], at: str = "", *, bias: bool = False) -> None:
+        """Add fields of shapes.txt, of one prefix: of weights, also their step.
+
+        bias: whether weights have biases.
+        """
+        for name in names:
+            shape, *rows = _shapes()[1][name].split(" @ ")
+            sizes, of_step = [*map(self._of, shape.split())], [*map(self._of, rows)]
+            if name.startswith("W_") and len(sizes) > 1 and name not in _WITHOUT_STEP:
+                *experts, ins, outs = sizes
+                experts = [*experts, self._of("t")] if experts else []
+                self._project(at + name[2:], ins, outs, *of_step, bias=bias, experts=experts)
+            else:
+                self._add("parameters", at + name, *sizes)
+                for each in of_step:
+                    self._step(name, (each, *sizes), (each, *sizes[1:]))
+
+    def _of(self, size: str) -> int:
+        """Return a size: of a layer, of a key of the config, or a sum of products of some."""
+        if "+" in size:
+            return sum(map(self._of, size.split("+")))
+        if "*" in size or "/" in size:
+            first, *others = size.split("/")
+            return prod(map(self._of, first.split("*"))) // prod(map(self._of, others))
+        if size in self.sizes:
+            return self.sizes[size]
+        if size.isdigit():
+            return int(size)
+        *keys, last = _shapes()[0][size]
+        is_usual = last.isdigit()
+        return self._size(*keys, *[last] * (not is_usual), default=int(last) if is_usual else 0)
 
     def _size(self, *keys: str, default: int = 0) -> int:
         ordered, own = own_first(self.config, keys)
@@ -188,63 +246,61 @@ class _Counting:
 
     def _side(self, family: Family) -> None:
         """Add an encoder or a decoder: its embedding, its layers and its last normalization."""
-        side = str(family.settings["block"])
+        config, side = self.config, str(family.settings["block"])
         own, dot = (f"{side} ", f"{side}.") if self.family.decoder else ("", "")
-        heads = family.setting("heads", self.config)
-        self.part, self.layers = f"{own}embedding", 0
+        count, heads = family.of("count", config), int(family.setting("heads", config))
+        if count > MOST_LAYERS:
+            raise InputError(f"{config.place}: {count:,} layers: at most {MOST_LAYERS:,}")
+        self.sizes |= {"h": heads, "layers": count}
+        self._before(family, dot)
+        self._put(f"{own}embedding", self.made)
+        kinds: dict[tuple[str, tuple[_Term, ...]], list[int]] = {}
+        for layer in range(count):
+            label = self._layer(family, layer)
+            kinds.setdefault((label, tuple(self.made)), []).append(layer)
+            self.made = []
+        for (label, terms), layers in kinds.items():
+            self._put(f"{own}layers{label}", terms, family, layers)
+        self._vectors(*(n for n, place in family.present(config, family.ends).items() if place))
+        if self.is_narrow:
+            self._project("out", self.d, self.sizes["e"])
+        self._put(f"{own}end", self.made)
+
+    def _before(self, family: Family, dot: str) -> None:
+        """Add what precedes the layers of a side, and tensors that all of them share."""
+        config, sizes = self.config, self.sizes
         self._tables(family, dot)
         self._convolve(family)
-        for name in family.present(self.config, family.begins):
+        for name in family.present(config, family.begins):
             self._begin(family, name, dot)
-        self._of_kind(family, heads)
-        if self.config.is_so("use_mask_token", False):
-            self._vectors("mask_token")
-        if self.e != self.d or "mapping" in family.widens:  # ALBERT always has it
-            is_of_deberta = "embed_proj" in family.widens
-            self._project("in", self.e, self.d, bias=not (self.is_narrow or is_of_deberta))
-        far = distances(self.config) if "E_rel" in family.shared else None
-        self._of_all_layers(family, heads, far, dot)
-        for kind, layers in self._kinds(family).items():
-            kinds = [f"window {kind.window}" if kind.window else "", "experts" * kind.is_routed]
-            kinds.append("without attention" * (not kind.attends))
-            self.part = ", ".join(filter(None, (f"{own}layers", *kinds)))
-            self.layers = len(layers)
-            self._layer(family, kind, layers[0])
-            if far:
-                self._distances(far, heads)
-        self.part, self.layers = f"{own}end", 0
-        self._end(family)
+        self._of_distances(family)
+        self._fields([_BESIDE[kind]] if (kind := config.get("model_type", "")) in _BESIDE else ())
+        self._fields(["mask_token"] * config.is_so("use_mask_token", False))
+        if sizes["e"] != sizes["d"] or "mapping" in family.widens:  # ALBERT always has it
+            bias = not (self.is_narrow or "embed_proj" in family.widens)
+            self._project("in", sizes["e"], sizes["d"], bias=bias)
+        shared = {*family.of_layers, *(each.rpartition(".")[2] for each in family.shared)}
+        self._fields(sorted(shared & (_read(family, config) | {*KNOWN})), dot)
 
-    def _of_kind(self, family: Family, heads: int) -> None:
-        """Add what only some types have before the layers: tables for each of them, contacts."""
-        kind, layers = self.config.get("model_type", None), family.of("count", self.config)
-        if family.of_layers and (width := self.config.get("hidden_size_per_layer_input", 0)):
-            rows = self._size("vocab_size_per_layer_input")
-            self._add("parameters", "E_ple", rows, width * layers)
-            self._project("begin", self.d, width * layers)
-            self._vectors("gain_begin", width=width)
-        if kind == "xlnet":
-            self._vectors("masked_token")
-        if kind == "esm":
-            self._vectors("contacts", width=layers * heads + 1)
-        if kind == "roformer":
-            places = self._size("max_position_embeddings")
-            self._add("parameters", "sinusoids", places, self.d // heads)
+    def _of_distances(self, family: Family) -> None:
+        """Set the sizes of tables of distances: of DeBERTa, and of patches of an image."""
+        if family.shared and (far := distances(self.config)) is not None:
+            rows = 2 * (min(far.span, self.n) if far.is_first else far.span)
+            self.sizes |= {"rel": far.span, "span": rows}
+        if "plane" in family.own.values():
+            across = self._size("image_size") // self._size("patch_size")
+            self.sizes["plane"] = (2 * across - 1) ** 2 + 3  # of the class token
 
     def _tables(self, family: Family, dot: str) -> None:
         """Add the tables of tokens of a side: of both sides, its own, or both."""
         is_common = self.config.is_so("share_encoder_decoder_embeddings", True)
         is_tied = is_common and self.config.is_so("tie_word_embeddings", True)
+        if family.settings["block"] == DECODER and not (is_common and self.family.decoder):
+            self.sizes["v"] = self._size("decoder_vocab_size", default=self._of("v"))
         if family.tokens and is_common and (family is self.family or not self.family.tokens):
-            self._add("parameters", "W_E", self._size("vocab_size"), self.e)
+            self._fields(["W_E"])
         if " shared" in family.tokens and not is_tied:
-            self._add("parameters", f"{dot}W_E", self._size("vocab_size"), self.e)
-
-    def _end(self, family: Family) -> None:
-        """Add what follows the layers of a side, before a head."""
-        self._vectors(*(n for n, at in family.present(self.config, family.ends).items() if at))
-        if self.is_narrow:
-            self._project("out", self.d, self.e)
+            self._fields(["W_E"], dot)
 
     def _begin(self, family: Family, name: str, dot: str) -> None:
         """Add a tensor that precedes the layers of a side."""
@@ -253,67 +309,142 @@ class _Counting:
             pairs = [("image_size", "patch_size")] * 2
             if family.convolutions:
                 pairs = [("num_mel_bins", "frequency_stride"), ("max_length", "time_stride")]
-            sides = [(self._size(side) - patch) // self._size(step) + 1 for side, step in pairs]
-            count = sides[0] * sides[1]
-            self.n = count + ("class_token" in family.begins) + self._more(family)
-            if self.load.tokens not in (None, self.n):
-                raise InputError(f"--tokens {self.load.tokens}: this model has {self.n} of them")
-            channels = 1 if family.convolutions else self._size("num_channels", default=3)
+            count = prod((self._size(side) - patch) // self._size(step) + 1 for side, step in pairs)
+            is_there = "more_tokens" in family.begins
+            more = int(self.config.whole("num_register_tokens", 1)) if is_there else 0
+            n = count + ("class_token" in family.begins) + more
+            self.sizes |= {"n": n, "more": more}
+            if self.load.tokens not in (None, n):
+                raise InputError(f"--tokens {self.load.tokens}: this model has {n} of them")
+            channels = 1 if family.convolutions else self._of("channels")
             self._project("E", channels * patch**2, self.d, count, bias="b_E" in family.begins)
         elif name == "P" and family.sinusoids != FAIRSEQ:
-            source = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
-            keys = source[family.settings["block"]], "max_position_embeddings", "n_positions"
-            more = 0 if family.pads else family.offset or 0  # the former are among the positions
-            has_registers = self.config.says("num_register_tokens")
-            of_image = self.n - (self._more(family) if has_registers else 0)
-            rows = of_image if "E" in family.begins else self._size(*keys)
-            self._add("parameters", f"{dot}P", rows + more, self.d if self.is_narrow else self.e)
-        elif name == "W_type":
-            self._add("parameters", name, self._size("type_vocab_size"), self.e)
-        elif name == "more_tokens":
-            self._add("parameters", name, self._more(family), self.d)
+            rows = self.n - self.config.says("num_register_tokens") * self.sizes.get("more", 0)
+            if "E" not in family.begins:
+                rows = self._of(f"{family.settings['block']}.positions")
+                rows += 0 if family.pads else family.offset or 0  # the former are among them
+            self._add("parameters", f"{dot}P", rows, self.sizes["d" if self.is_narrow else "e"])
         elif name not in ("P", "b_E") and family.begins[name]:
-            self._vectors(name, width=self.d if "embed_proj" in family.widens else self.e)
+            self._fields([name])
 
-    def _more(self, family: Family) -> int:
-        """Return the number of learned tokens after the class token."""
-        is_there = "more_tokens" in family.begins
-        return int(self.config.whole("num_register_tokens", 1)) if is_there else 0
+    def _layer(self, family: Family, layer: int) -> str:
+        """Add a layer: what mixes tokens, normalizations and a feed-forward part; return its kind.
 
-    def _kinds(self, family: Family) -> dict["_Kind", list[int]]:
-        """Return the layers of each kind."""
-        count = family.of("count", self.config)
-        if count > MOST_LAYERS:
-            raise InputError(f"{self.config.place}: {count:,} layers: at most {MOST_LAYERS:,}")
+        Its kind is the end of the name of its part.
+        """
+        config = self.config
+        attends, feeds, mixing, routes, biases = (
+            family.of(name, config, layer)
+            for name in ("attends", "feeds", "mixing", "routes", "biases")
+        )
+        reach = family.setting("reach", config, layer)
+        window = 2 * reach + 1 if reach else family.setting("window", config, layer)
+        is_routed = feeds and (self._is_routed(family, layer) if routes is None else routes)
+        self.sizes["inner"] = self._inner(family, layer) if feeds and not is_routed else 0
+        if attends:
+            self._attend(family, layer, window, biases)
+        read = _read(family, config, layer)
+        if mixing is not None:
+            self._mix(mixing)
+            if not attends:
+                self._fields(["W_O"], bias="b_O" in read)
+        self._own(family, read - {*KNOWN, *family.shared, *family.of_layers})
+        norm = family.setting("norm", config, layer) or "pre"
+        norms = _NORMS.get(norm, 3 if family.sides else 2)
+        norms = 1 if family.setting("parallel", config) == "shared" else norms
+        norms -= norms == 2 and not (feeds and (attends or mixing is not None))
+        kinds = self._gain_and_bias(family, family.settings["normalization"])
+        self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
+        if is_routed:
+            self._experts(family, biases)
+        elif feeds:
+            self._feed_forward("", self.sizes["inner"], biases, family)
+        kind = f", window {window}" if window and attends else ""
+        return kind + ", experts" * bool(is_routed) + ", without attention" * (not attends)
 
-        def kind_of(layer: int) -> _Kind:
-            reach = family.setting("reach", self.config, layer)
-            window = 2 * reach + 1 if reach else family.setting("window", self.config, layer)
-            norm = family.setting("norm", self.config, layer) or "pre"
-            attends, feeds, mixing, routes = (
-                family.of(name, self.config, layer)
-                for name in ("attends", "feeds", "mixing", "routes")
-            )
-            is_routed = feeds and (self._is_routed(family, layer) if routes is None else routes)
-            heads, makes = self._heads_of(family, layer, window) if attends else ((0, 0, 0), "")
-            window = window if attends else None
-            return _Kind(window, is_routed, norm, heads, makes, attends, feeds, mixing)
+    def _own(self, family: Family, read: set[str]) -> None:
+        """Add what equations of a layer read beside the usual fields; some read products of two."""
+        own, known = family.own.values(), _shapes()[1]
+        split = {name for name in read if name[:2] == "W_" and f"{name}_a" in own}
+        read = read - split | {f"{name}_{end}" for name in split for end in "ab"}
+        for name in sorted(read):
+            if name in known:
+                self._fields([name])
+            elif name.startswith("b_") and (weights := f"W{name[1:]}") in known:
+                self._add("parameters", name, self._of(known[weights].split(" @ ")[0].split()[-1]))
 
-        found: dict[_Kind, list[int]] = {}
-        for layer in range(count):
-            found.setdefault(kind_of(layer), []).append(layer)
-        return found
+    def _attend(self, family: Family, layer: int, window: int | None, biases: str) -> None:
+        """Add the attention of a layer, or its two."""
+        config, n, own = self.config, self.n, {*family.own.values()}
+        heads = int(family.setting("heads", config, layer))
+        keys = int(family.of("key_heads", config, layer) or heads)
+        self.sizes |= {"h": heads, "g": keys, "a": self.d}
+        is_causal = family.setting("causal", config)
+        is_masked = is_causal or ("reach" in family.settings and window)
+        first = 1 if is_causal else (window or 1) // 2 + 1
+        hidden = n * n - visible(n, n, window, first) if is_masked else 0
+        if "W_UKV" in own:
+            self._latent(hidden, biases)
+        else:
+            width = self._width(heads, layer, window)
+            is_of_head = config.get("gating", None) in (True, "per-head")
+            self.sizes |= {"k": width, "c": width, "gates": heads * (1 if is_of_head else width)}
+            is_own = family.of("sharing", config, layer) is None
+            is_one = window is None and config.is_so("attention_k_eq_v", False)
+            makes = "QK"[: 1 + is_own] + "V" * (is_own and not is_one)
+            is_cached = is_own and family.settings["block"] == DECODER
+            for at in ("", "cross.")[: 1 + bool(family.sides)]:
+                for each in makes:
+                    self._fields([f"W_{each}"], at, bias=each in biases)
+                halves = 1 + ("lambda_q1" in own)  # of values, which heads weigh
+                self._weigh(at, (heads, n), (width, halves * width), 0 if at else hidden)
+                self._fields(["W_O"], at, bias="O" in biases)
+                if is_cached:
+                    kept = n if at else min(n, window or n)
+                    self._add("cached", f"{at}K, {at}V", 2, keys, kept, width)
+            self._of_one_size(family, layer, makes)
+            self._score_distances(family)
+        self._fields(each for each in family.ignored if each in _shapes()[1])
+        self._fields(each for each in _WITHOUT_EQUATIONS if each in own)
 
-    def _heads_of(
-        self, family: Family, layer: int, window: int | None
-    ) -> tuple[tuple[int, int, int], str]:
-        """Return the heads of queries and of keys of a layer, their width, and what it makes."""
-        heads = int(family.setting("heads", self.config, layer))
-        kv = family.of("key_heads", self.config, layer) or heads
-        width = 0 if self.config.says("kv_lora_rank") else self._width(heads, layer, window)
-        makes = "QKV" if family.of("sharing", self.config, layer) is None else "Q"
-        is_one = window is None and self.config.is_so("attention_k_eq_v", False)
-        return (heads, int(kv), width), makes.replace("V", "") if is_one else makes
+    def _mix(self, sizes: Sizes) -> None:
+        """Add what mixes tokens without an attention: of a recurrence, as it goes over tokens."""
+        self.sizes |= sizes
+        if taps := sizes.get("taps", 0):
+            self._step("U_conv", (self.n, sizes["mixed"], taps), (self.n, sizes["mixed"]))
+            self._add("cached", "U", taps - 1, sizes["mixed"])
+        if rows := sizes.get("rows", 0):
+            heads, columns = sizes["h"], sizes["c"]
+            work = sizes.get("passes", 2), self.n, heads, rows, columns
+            self._step("state", work, (self.n, heads, columns))
+            self._add("cached", "state", heads, rows, columns)
+
+    def _score_distances(self, family: Family) -> None:
+        """Add the scores of distances of DeBERTa and XLNet, for every row of their tables."""
+        far = distances(self.config) if "E_rel" in family.shared else None
+        rows = 2 * self.n if "W_rel" in family.own.values() else self.sizes["span"]
+        d, h, n = self.d, self.sizes["h"], self.n
+        for name in far.kinds if far else "K" * bool(rows):
+            if far and far.is_shared:
+                self._step(f"{name}_rel", (rows, d, d), (rows, d))
+            self._step(f"{'QK'[name == 'Q']} · {name}_rel", (h, n, rows, d // h), (h, n, rows))
+
+    def _latent(self, hidden: int, biases: str) -> None:
+        """Add multi-head latent attention: keys and values from a vector that is cached."""
+        bias, h, n = self.config.is_so("attention_bias", False), self.sizes["h"], self.n
+        self.sizes |= {"k": self._of("plain+turned"), "c": self._of("d_v")}
+        if self.config.get("q_lora_rank", None) is not None:
+            self._fields(["W_DQ", "gamma_DQ"], bias=bias)
+            self.sizes["a"] = self._of("q")
+        self._fields(["W_Q"])
+        self._fields(["W_DKV", "gamma_DKV"], bias=bias)
+        self._fields(["W_UKV"])
+        self._weigh("", (h, n), (self.sizes["k"], self.sizes["c"]), hidden)
+        self._fields(["W_O"], bias="O" in biases)
+        self._add("cached", "C_KV, K_R", n, self._of("latent+turned"))
+        if self.config.says("index_topk"):
+            pairs = self._of("ih"), n, n
+            self._step("index.S", (*pairs, self._of("iw") + 1), pairs)
 
     def _is_routed(self, family: Family, layer: int) -> bool:
         """Return whether a layer has experts: not in the first ones, and not in those listed."""
@@ -335,157 +466,6 @@ class _Counting:
             raise self.config.wrong(key, found, "a list")
         return found
 
-    def _layer(self, family: Family, kind: "_Kind", layer: int) -> None:
-        """Add a layer: what mixes tokens, normalizations, and the feed-forward part."""
-        biases = family.of("biases", self.config, layer)
-        if kind.attends:
-            self._attend(family, kind, layer)
-        if kind.mixing is not None:
-            self._mix(kind.mixing)
-        norms = _NORMS.get(kind.norm, 3 if family.sides else 2)
-        norms = 1 if family.setting("parallel", self.config) == "shared" else norms
-        norms -= norms == 2 and not (kind.feeds and (kind.attends or kind.mixing is not None))
-        kinds = self._gain_and_bias(family, family.settings["normalization"])
-        self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
-        if not kind.feeds:
-            return
-        is_gated = family.of("is_gated", self.config)
-        if not kind.is_routed:
-            routes = family.of("routes", self.config, layer)
-            is_shared = routes is False and "W_s13" in family.own.values()  # the only part
-            is_wide = kind.makes == "Q" and self.config.is_so("use_double_wide_mlp", False)
-            inner = self._size(*_SHARED) if is_shared else self._inner(family) * (1 + is_wide)
-            self._feed_forward("", inner, biases, is_gated=is_gated)
-            return
-        self._experts(family, biases, is_gated=is_gated)
-
-    def _attend(self, family: Family, kind: "_Kind", layer: int) -> None:
-        """Add the attention of a layer, or its two."""
-        biases, n = family.of("biases", self.config, layer), self.n
-        heads = kind.heads[0]
-        is_causal = family.setting("causal", self.config)
-        is_masked = is_causal or ("reach" in family.settings and kind.window)
-        first = 1 if is_causal else (kind.window or 1) // 2 + 1
-        hidden = n * n - visible(n, n, kind.window, first) if is_masked else 0
-        if self.config.says("kv_lora_rank"):
-            self._latent(heads, hidden)
-            return
-        is_cached = family.settings["block"] == DECODER and kind.makes != "Q"
-        cached = min(n, kind.window or n) if is_cached else 0
-        self._attention("", kind.heads, biases, hidden, cached, makes=kind.makes)
-        if family.sides:
-            self._attention("cross.", kind.heads, biases, 0, n)
-        self._of_one_size(family, kind, layer)
-        self._own(family, kind.heads)
-
-    def _mix(self, sizes: Sizes) -> None:
-        """Add what mixes tokens without an attention: of a recurrence, as it goes over tokens."""
-        for name, ins, outs in sizes.projections:
-            self._project(name, ins, outs)
-        for name, count in sizes.vectors:
-            self._add("parameters", name, count)
-        width, taps = sizes.convolved
-        if width:
-            self._add("parameters", "W_conv", width, taps)
-            self._step("U_conv", (self.n, width, taps), (self.n, width))
-            self._add("cached", "U", taps - 1, width)
-        if sizes.state:
-            self._step("state", (sizes.passes, self.n, *sizes.state), (self.n, *sizes.state[1:]))
-            self._add("cached", "state", *sizes.state)
-
-    def _own(self, family: Family, heads: tuple[int, int, int]) -> None:
-        """Add what equations and layer scales of a family read."""
-        count, keys, width = heads
-        buckets = self._size("relative_attention_num_buckets", default=32)
-        sizes = {
-            **dict.fromkeys(_OF_ONE_HEAD, width),
-            **dict.fromkeys(("lambda_1", "lambda_2", "scale_1", "scale_2"), self.d),
-            **dict.fromkeys(("xielu_alpha_p", "xielu_alpha_n"), 1),
-            **{"sinks": count, "gain_C": count * width, "rel_bias": count * buckets},
-            **{"gamma_gate": count, "strength": keys},
-            "plane": count * self._plane("use_relative_position_bias"),
-        }
-        own = dict.fromkeys(family.own.values())
-        for name in (name for name in own if sizes.get(name)):
-            self._vectors(name, width=sizes[name])
-        if "gain_G" in own:
-            self._vectors("gain_G", width=self._inner(family))
-        if "W_hgate" in own and self.config.is_so("use_attention_gate", True):
-            self._project("hgate", self.d, count, step="C_gated")
-        if {"W_gate", "W_Qgate"} & {*own}:
-            is_of_head = self.config.get("gating", None) in (True, "per-head")
-            bias = "W_Qgate" in own and self.config.is_so("attention_bias", False)
-            outs = count * (1 if is_of_head else width)
-            self._project("gate", self.d, outs, bias=bias, step="C_gated")
-        if "W_mask" in own:
-            bias = self.config.is_so("attention_bias", False)
-            self._project("mask", keys * width, keys, bias=bias, step="step")
-        if "W_gru" in own:
-            self._project("gru", width, 8, self.n * count, bias=True)
-        if "W_rel" in own:
-            self._add("parameters", "W_rel", self.d, count * width)
-            self._add("parameters", "biases of queries, and of segments", 5, count * width)
-            rows = 2 * self.n
-            self._step("K_rel", (rows, self.d, count * width), (rows, count * width))
-            self._step("Q · K_rel", (count, self.n, rows, width), (count, self.n, rows))
-        self._more_of_layer(family)
-
-    def _more_of_layer(self, family: Family) -> None:
-        """Add what layers of Longformer and Gemma 4 have beside their parts."""
-        if self.config.get("model_type", None) == "longformer":  # for tokens that attend to all
-            for name in "QKV":
-                self._add("parameters", f"W_{name} and b_{name}, global", self.d + 1, self.d)
-        if self.config.is_so("enable_moe_block", False):
-            self._project("route", self.d, self._size("num_experts"))
-            self._vectors("scale_experts", width=self._size("num_experts"))
-            self._vectors("scale_route", "gain_mlp", "gain_moe", "gain_moe2")
-            experts = self._size("num_experts"), self._size("top_k_experts")
-            inner = self._size("moe_intermediate_size")
-            self._feed_forward("experts.", inner, "", is_gated=True, experts=experts)
-        if family.of_layers and (width := self.config.get("hidden_size_per_layer_input", 0)):
-            self._project("ple", self.d, width)
-            self._project("ple2", width, self.d)
-            self._vectors("gain_ple")
-
-    def _plane(self, key: str) -> int:
-        """Return the number of distances of patches that a key asks for, 3 for the class token."""
-        if not self.config.is_so(key, False):
-            return 0
-        return (2 * (self._size("image_size") // self._size("patch_size")) - 1) ** 2 + 3
-
-    def _distances(self, far: Distances, heads: int) -> None:
-        """Add the scores of distances of DeBERTa, for every row of their table."""
-        is_first = self.config.get("model_type") == "deberta"
-        rows = 2 * (min(far.span, self.n) if is_first else far.span)
-        for name in far.kinds:
-            if far.is_shared:
-                self._step(f"{name}_rel", (rows, self.d, self.d), (rows, self.d))
-            else:
-                is_biased = name == "Q" or not is_first
-                own = f"pos{name}", self.d, self.d, rows
-                self._project(*own, bias=is_biased, step=f"{name}_rel")
-            other = "QK"[name == "Q"]
-            width = self.d // heads
-            self._step(f"{other} · {name}_rel", (heads, self.n, rows, width), (heads, self.n, rows))
-
-    def _of_all_layers(self, family: Family, heads: int, far: Distances | None, dot: str) -> None:
-        """Add the tensors that all layers share: biases of distances, or embeddings of these."""
-        for name in (name.rpartition(".")[2] for name in family.shared):
-            if name == "rel_bias":
-                buckets = self._size("relative_attention_num_buckets", default=32)
-                self._add("parameters", f"{dot}{name}", buckets, heads)
-            elif name == "distances":
-                self._add("parameters", name, self._size("num_buckets", default=320), heads)
-            elif name == "class_angle":
-                self._vectors(name, width=self.d // heads // 2)
-            elif name == "plane_of_all":
-                rows = self._plane("use_shared_relative_position_bias")
-                self._add("parameters", name, rows, heads)
-            elif far is not None and name == "E_rel":
-                self._add("parameters", name, 2 * far.span, self.d)
-            elif far is not None and far.is_normed:
-                self._vectors(name)
-
     def _convolve(self, family: Family) -> None:
         """Add the convolutions before the layers of Whisper, or of wav2vec 2.0."""
         if family.widens and family.convolutions:
@@ -493,7 +473,7 @@ class _Counting:
             return
         convolutions = () if "E" in family.begins else family.convolutions
         for number, (name, stride) in enumerate(convolutions):
-            ins, rows = self.d if number else self._size("num_mel_bins"), self.n * (3 - stride)
+            ins, rows = self.d if number else self._of("bands"), self.n * (3 - stride)
             self._project(name.rpartition(".")[2], 3 * ins, self.d, rows, bias=True)
 
     def _features(self) -> None:
@@ -514,90 +494,73 @@ class _Counting:
         self._vectors("gamma_in", "beta_in", width=dims[-1])
         self._project("in", dims[-1], self.d, bias=True)
         if any(self.config.number(f"mask_{each}_prob", 0) for each in ("time", "feature")):
-            self._vectors("masked_frame")
-        places = "num_conv_pos_embeddings", "num_conv_pos_embedding_groups"
-        kernel, groups = map(self._size, places)
+            self._fields(["masked_frame"])
+        kernel, share = self._of("places"), self.d // self._of("groups")
         self._vectors("lengths_P", width=kernel)
         even = 1 - kernel % 2  # one result more, which is left out
-        self._add("parameters", "W_P", self.d, self.d // groups, kernel)
+        self._add("parameters", "W_P", self.d, share, kernel)
         self._vectors("b_P")
-        work = self.n + even, self.d, self.d // groups, kernel
-        self._step("P", work, (self.n, self.d))
+        self._step("P", (self.n + even, self.d, share, kernel), (self.n, self.d))
 
-    def _experts(self, family: Family, biases: str, *, is_gated: bool) -> None:
+    def _experts(self, family: Family, biases: str) -> None:
         """Add a router, experts and a shared expert."""
-        inner = self._size(
-            "moe_intermediate_size", "intermediate_size", "ffn_config.ffn_hidden_size"
-        )
-        keys = "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"
-        top_k = family.setting("top_k", self.config)
-        experts = self._size(*keys, "ffn_config.moe_num_experts"), top_k
-        fields = family.own.values()
+        inner, fields = self._of("m"), family.own.values()
+        experts = self._of("x"), family.setting("top_k", self.config)
         self._project("router", self.d, experts[0], bias="b_router" in fields)
         kept = "moe_k", "route_scale", "moe_routed_scaling_factor"
         if any(map(self.config.says, kept)):  # a parameter only there
             self._vectors("b_choice", width=experts[0])
         own = "123" if {"b_13_in_out", "b_13"} & {*fields} else ""
-        self._feed_forward("experts.", inner, own, is_gated=is_gated, experts=experts)
+        self._feed_forward("experts.", inner, own, family, experts)
         several = ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts")
         shared = next((self.config.whole(each) for each in several if self.config.get(each, 0)), 0)
         key = next((each for each in _SHARED if self.config.get(each, 0)), "")
         if shared or key:
             inner = self._size(key) if key else inner * shared
-            self._feed_forward("shared.", inner, biases, is_gated=is_gated)
+            self._feed_forward("shared.", inner, biases, family)
         if "W_sgate" in fields:
             self._project("shared.gate", self.d, 1)
 
-    def _inner(self, family: Family) -> int:
-        """Return the width of the feed-forward part; DINOv2 has a ratio."""
-        dense = self.config.count_or_none("prefix_dense_intermediate_size")
+    def _inner(self, family: Family, layer: int) -> int:
+        """Return the width of the feed-forward part of a layer; DINOv2 has a ratio."""
+        config = self.config
+        if family.of("routes", config, layer) is False and "W_s13" in family.own.values():
+            return self._size(*_SHARED)  # the shared expert is the only part
+        dense = config.count_or_none("prefix_dense_intermediate_size")
         if dense is not None:
             return dense
-        if self.config.is_so("block_auto_adjust_ff_dim", False):  # LFM2
-            factor = self.config.number("block_ffn_dim_multiplier", None) or 1
+        if config.is_so("block_auto_adjust_ff_dim", False):  # LFM2
+            factor = config.number("block_ffn_dim_multiplier", None) or 1
             inner = int(factor * int(2 * self._size("block_ff_dim", "intermediate_size") / 3))
             multiple = self._size("block_multiple_of")
             return -(-inner // multiple) * multiple
-        if not self.config.says("mlp_ratio"):
-            usual = 4 * self.d if self.config.get("model_type", None) in _FOURFOLD else 0
-            return self._size(f"{family.settings['block']}_ffn_dim", *_INNER, default=usual)
-        inner = int(self.d * self.config.number("mlp_ratio"))
-        return (inner * 2 // 3 + 7) // 8 * 8 if family.of("is_gated", self.config) else inner
+        if config.says("mlp_ratio"):
+            inner = int(self.d * config.number("mlp_ratio"))
+            return (inner * 2 // 3 + 7) // 8 * 8 if family.of("is_gated", config) else inner
+        usual = 4 * self.d if config.get("model_type", None) in _FOURFOLD else 0
+        keys = f"{family.settings['block']}_ffn_dim", *_shapes()[0]["f"]
+        is_shared = family.of("sharing", config, layer) is not None
+        is_wide = is_shared and config.is_so("use_double_wide_mlp", False)
+        return self._size(*keys, default=usual) * (1 + is_wide)
 
     def _width(self, heads: int, layer: int, window: int | None) -> int:
         """Return the width of a head."""
         own = f"per_layer_config.{layer}.head_dim", *(["global_head_dim"] if not window else ())
-        of_type = _WIDTHS.get(self.config.get("model_type"), 0)
-        if not of_type and self.d % heads and not any(map(self.config.says, ("head_dim", "d_kv"))):
+        if self.d % heads and not any(map(self.config.says, ("head_dim", "d_kv"))):
             where = self.config.place
             raise InputError(f"{where}: {heads} heads do not divide a width of {self.d}")
-        return self._size(*own, "head_dim", "d_kv", default=of_type or self.d // heads)
+        return self._size(*own, "head_dim", "d_kv", default=self.d // heads)
 
-    def _attention(
-        self, own: str, heads: tuple[int, int, int], biases: str, hidden: int, cached: int,
-        *, queries: int = 0, makes: str = "QKV",
-    ) -> None:  # fmt: skip
-        """Add an attention of heads of queries, of keys, and of a width; masks hide some pairs."""
-        count, kv, width = heads
-        for name, outs, rows in (("Q", count, queries), ("K", kv, 0), ("V", kv, 0)):
-            if name in makes:
-                self._project(own + name, self.d, outs * width, rows, bias=name in biases)
-        halves = 1 + ("lambda_q1" in self.family.own.values())  # of values, which heads weigh
-        self._weigh(own, (count, queries or self.n), (width, halves * width), hidden)
-        self._project(f"{own}O", count * width, self.d, queries, bias="O" in biases)
-        if cached:
-            self._add("cached", f"{own}K, {own}V", 2, kv, cached, width)
-
-    def _of_one_size(self, family: Family, layers: "_Kind", layer: int) -> None:
+    def _of_one_size(self, family: Family, layer: int, makes: str) -> None:
         """Add the gains of normalized queries and keys: one for all heads, or each without bias."""
-        kind, (*counts, width) = family.setting("qk_norm", self.config, layer), layers.heads
+        kind = family.setting("qk_norm", self.config, layer)
         if kind is None or family.own_gains == "none":
             return
         is_each = family.own_gains == "each"
         kinds = ("gamma",) if is_each else self._gain_and_bias(family, kind)
-        for name, count in zip(layers.makes[:2], counts, strict=False):
-            own = count * width if is_each else width
-            self._vectors(*(f"{each}_{name}" for each in kinds), width=own)
+        for name, count in zip(makes[:2], "hg", strict=False):
+            width = self._of(f"{count}*k" if is_each else "k")
+            self._vectors(*(f"{each}_{name}" for each in kinds), width=width)
 
     def _weigh(self, own: str, rows: tuple[int, int], widths: tuple[int, int], hidden: int) -> None:
         """Add scores, weights and weighed values, for queries of each head."""
@@ -609,44 +572,18 @@ class _Counting:
         self._add("hidden", f"{own}A", rows[0], hidden)
         self._add("masked", f"{own}S, {own}H", rows[0], hidden, d_k + d_v)
 
-    def _latent(self, heads: int, hidden: int) -> None:
-        """Add multi-head latent attention: keys and values from a vector that is cached."""
-        keys = "kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim"
-        rank, turned, plain, d_v = map(self._size, keys)
-        bias, ins = self.config.is_so("attention_bias", False), self.d
-        if self.config.get("q_lora_rank", None) is not None:
-            ins = self._size("q_lora_rank")
-            self._project("DQ", self.d, ins, bias=bias)
-            self._vectors("gamma_DQ", width=ins)
-        self._project("Q", ins, heads * (plain + turned))
-        self._project("DKV", self.d, rank + turned, bias=bias)
-        self._vectors("gamma_DKV", width=rank)
-        self._project("UKV", rank, heads * (plain + d_v))
-        self._weigh("", (heads, self.n), (plain + turned, d_v), hidden)
-        self._project("O", heads * d_v, self.d, bias=bias)
-        self._add("cached", "C_KV, K_R", self.n, rank + turned)
-        if self.config.says("index_topk"):
-            count, width = self._size("index_n_heads"), self._size("index_head_dim")
-            self._project("index.Q", ins, count * width)
-            self._project("index.K", self.d, width)
-            self._vectors("gamma_index", "beta_index", width=width)
-            self._project("index.weights", self.d, count)
-            pairs = count, self.n, self.n
-            self._step("index.S", (*pairs, width + 1), pairs)
-
     def _feed_forward(
-        self, own: str, inner: int, biases: str, *, is_gated: bool,
-        experts: tuple[int, ...] = (), rows: int = 0,
+        self, own: str, inner: int, biases: str, family: Family,
+        experts: tuple[int, ...] = (), rows: int | None = None,
     ) -> None:  # fmt: skip
-        for name in ("1", "3", "2") if is_gated else ("1", "2"):
+        for name in ("1", "3", "2") if family.of("is_gated", self.config) else ("1", "2"):
             ins, outs = (inner, self.d) if name == "2" else (self.d, inner)
-            bias, step = name in biases, f"{own}F_{name}"
-            self._project(own + name, ins, outs, rows, bias=bias, step=step, experts=experts)
+            self._project(own + name, ins, outs, rows, bias=name in biases, experts=experts)
 
     def _outputs(self, head: Head, has_words: bool) -> None:
         """Add the head: what gives logits of words or classes."""
         check_config(self.config, head.asks, self.architecture)
-        d, is_of_classes = self.e if self.is_narrow else self.d, head.gives == CLASSES
+        is_of_classes, known = head.gives == CLASSES, _shapes()[1]
         tensors = {
             name: names.split()[0]
             for name, names in head.tensors.items()
@@ -654,54 +591,44 @@ class _Counting:
         }
         reads = {"all", "last"} - {"last" if "W_pre" in tensors else ""}
         rows = self.n if head.gives in (NEXT, MASKED) or head.reads in reads else 1
+        ins = wide = self.sizes["e" if self.is_narrow else "d"]
+        self.sizes["labels"] = len(head.labels) or self._labels()
         if head.behind and is_of_classes:
-            d = self._size("classifier_proj_size")
-            self._project("pre", self.d, d, bias=True)
-        self._of_rows(tensors, d)
-        if "W_pre" in tensors:
-            wide = self._hidden(head, tensors["W_pre"], d)
+            wide = self._size("classifier_proj_size")
+            self._project("pre", self.d, wide, bias=True)
+        elif "W_pre" in tensors:
+            wide = self._hidden(head, tensors["W_pre"], ins)
             name = "pool" if head.gives == POOLED else "pre"
-            self._project(name, d, wide, rows, bias="b_pre" in tensors)
+            self._project(name, ins, wide, rows, bias="b_pre" in tensors)
             self._vectors(*(n for n in ("gamma_pre", "beta_pre") if n in tensors), width=wide)
-            d = wide
+        if "W_probe" in tensors:  # a learned query, which all tokens answer
+            heads, both = self._size("num_attention_heads"), 2 * self.n + 1
+            self.sizes["inner"] = self._inner(self.family, 0)
+            self._weigh("pool.", (heads, 1), (self.d // heads, self.d // heads), 0)
+            self._step("pool.QKV", (both, self.d, self.d), (both, self.d))
+        for name in (name for name in tensors if name in known):
+            self._fields([name], bias=f"b_{name[2:]}" in tensors)
         if "W_out" not in tensors:
             return
         is_of_words = "lm_head" in tensors["W_out"] or not is_of_classes
-        outs = self._size("vocab_size") if is_of_words else len(head.labels) or self._labels()
+        outs = self._of("v" if is_of_words else "labels")
         usual = self.config.get("model_type") not in _UNTIED
         is_tied = head.is_tied and has_words and self.config.is_so("tie_word_embeddings", usual)
         if not is_tied:
-            self._add("parameters", "W_out", d, outs)
+            self._add("parameters", "W_out", wide, outs)
         if tensors.get("b_out", "").endswith(".bias"):  # others are buffers
             both = not is_tied and head.gives == MASKED and " " in head.tensors["b_out"]  # of BERT
             self._add("parameters", "b_out", *[2] * both, outs)
-        self._step("out", (rows, d, outs), (rows, outs))
-
-    def _of_rows(self, tensors: Mapping[str, str], d: int) -> None:
-        """Add what a head does to all rows, or to the first and the mean of the others."""
-        if "W_cls" in tensors:
-            self._project("cls", 2 * d, self._labels(), 1, bias=True)
-        if "W_probe" in tensors:
-            self._pooling()
-        elif "gain_pool" in tensors and "W_pool" not in tensors:
-            self._vectors("gain_pool", "bias_pool")
+        self._step("out", (rows, wide, outs), (rows, outs))
 
     def _hidden(self, head: Head, name: str, d: int) -> int:
         """Return the width of the hidden layer of a head, whose weights have this name."""
         if head.gives == MASKED:
-            return self._size("output_embedding_size", default=self.e)
+            return self._size("output_embedding_size", default=self.sizes["e"])
         if head.gives != POOLED:
             return d
         projected = "projection_dim", "projection_size"
         return self._size(*(("pooler_output_size",) if "pooler" in name else projected), default=d)
-
-    def _pooling(self) -> None:
-        """Add the attention of a learned query of SigLIP, and the feed-forward part after it."""
-        heads = self._size("num_attention_heads")
-        self._vectors("probe")
-        self._attention("pool.", (heads, heads, self.d // heads), "QKVO", 0, 0, queries=1)
-        self._vectors("gamma_pool", "beta_pool")
-        self._feed_forward("pool.", self._inner(self.family), "12", is_gated=False, rows=1)
 
     def _labels(self) -> int:
         names = self.config.get("id2label", None)

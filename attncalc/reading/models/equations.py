@@ -162,13 +162,19 @@ def with_dynamic_mask(config: Config, layer: int) -> list[str]:
     ]
 
 
-def normed_before_places(config: Config, layer: int) -> list[str] | None:
-    """Return the inputs of the decoder of Blenderbot small: tokens, normalized, and positions."""
-    if layer:
-        return None
-    *moments, normed = _normed("X1", "i", "E", 1e-5)
-    normed = normed.replace("gain_E", "gamma_E").replace("bias_E", "beta_E")
-    return [*moments, f"{normed} + P1[i,a]  # normalized tokens, with positions"]
+def normed_before_places(side: str) -> Said:
+    """Return a reader of the inputs of the decoder of Blenderbot small: normalized, and positions.
+
+    side: the end of the names of its tokens and positions: 1 beside an encoder.
+    """
+
+    def says(config: Config, layer: int) -> list[str] | None:
+        *moments, normed = _normed(f"X{side}", "i", "E", 1e-5)
+        normed = normed.replace("gain_E", "gamma_E").replace("bias_E", "beta_E")
+        lines = [*moments, f"{normed} + P{side}[i,a]  # normalized tokens, with positions"]
+        return None if layer else lines
+
+    return says
 
 
 def sparsely_mixed(config: Config, layer: int) -> list[str]:
@@ -332,9 +338,21 @@ def by_first_and_mean(config: Config, layer: int) -> list[str]:
     return [
         "Y_mean[z in 1,a in d] = sum(Y[i,a] for i in n if i > 0) / (n - 1)  # mean of the patches",
         f"Y_both[z in 1,a in {2 * d}] = Y[0,a] if a < {d} else Y_mean[z,a - {d}]  # side by side",
-        f"logits[z in 1,c in rows(W_cls)] = {logit}  # logits",
-        "prob[z,c] = softmax(logits[z,k] for k in rows(W_cls))[c]  # probabilities",
+        *_classes(logit, "W_cls"),
     ]
+
+
+def _classes(logit: str, weights: str) -> list[str]:
+    return [
+        f"logits[z in 1,c in rows({weights})] = {logit}  # logits",
+        f"prob[z,c] = softmax(logits[z,k] for k in rows({weights}))[c]  # probabilities",
+    ]
+
+
+def by_first_two(config: Config, layer: int) -> list[str]:
+    """Return the classes of DeiT with a teacher: the mean of those of its two learned tokens."""
+    one = "sum(Y[{0},a] * W_{1}[c,a] for a in d) + b_{1}[c]".format
+    return _classes(f"({one(0, 'first')} + {one(1, 'second')}) / 2", "W_first")
 
 
 def biased_by_gates(config: Config, layer: int) -> list[str]:
@@ -457,7 +475,7 @@ def with_relative_keys(config: Config, layer: int) -> list[str]:
     Dai et al., *Transformer-XL* (2019). Each product has its own bias of queries.
     """
     heads, d = config.count("n_head"), config.count("d_model")
-    angle = f"(n - p) / 10000 ** (2 * (a % {d // 2}) / {d})"
+    angle = "(n - p) / 10000 ** (a % (d // 2) / (d // 2))"
     return [
         f"P_rel[p in 2 * n,a in d] = sin({angle}) if a < {d // 2} else cos({angle})  # distances",
         f"K_rel[h in {heads},p in 2 * n,c in d_k] = sum(P_rel[p,a] * W_rel[a,h,c] for a in d)"

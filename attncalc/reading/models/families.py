@@ -23,6 +23,7 @@ from attncalc.reading.models.family import (
     POOLED,
     SPAN,
     USUAL,
+    USUAL_HEADS,
     Family,
     Head,
     Said,
@@ -129,6 +130,11 @@ def _of_encoder(masked: Head, classes: Head, **others: Head) -> dict[str, Head]:
     return {"ForMaskedLM": masked, "ForSequenceClassification": classes, **_OF_TOKENS, **others}
 
 
+def _with_pooler(heads: Mapping[str, Head]) -> dict[str, Head]:
+    """Return heads of classes that have a pooler, and do not read it."""
+    return {name: replace(head, beside=("W_pooler",)) for name, head in heads.items()}
+
+
 def _biased(where: str, **keys: str) -> Said:
     """Return what reads the projections with a bias: these, and those of each key that is true."""
 
@@ -139,8 +145,8 @@ def _biased(where: str, **keys: str) -> Said:
 
 
 _BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
-_BIASED_ATTENTION = _biased("", attention_bias="QKVO")
 _OF_WORDS = Head({"W_out": "lm_head.weight embed_out.weight"}, is_tied=True)
+_OF_UNTIED_WORDS = replace(_OF_WORDS, is_tied=False)
 _OF_BIASED_WORDS = Head(_at(out="lm_head"), is_tied=True)
 _HEADS = {
     **dict.fromkeys(("ForCausalLM", "LMHeadModel", "DoubleHeadsModel"), _OF_WORDS),
@@ -179,7 +185,7 @@ _LLAMA = _like(
     is_gated=True,
     remarks=remarks_on_share,
 )
-_like_llama = partial(_like, _LLAMA, biases=_BIASED_ATTENTION)  # most ignore mlp_bias
+_like_llama = partial(_like, _LLAMA)
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
@@ -252,6 +258,7 @@ def _like_bart(
             "heads": a_count(f"{side}_attention_heads"),
             "eps": _TORCH_EPS,
             "ends": _at(_NORM, out=f"{side}.layer_norm") if norm == "pre" else {},
+            "asks": {"is_encoder_decoder": (True,)},
         }
         return _like(_SIDES[side], title, types, **{**usual, **before(side), **own, **of_both})
 
@@ -263,6 +270,36 @@ def _like_bart(
         **of_decoder,
     )
     return of_side("encoder", kind, decoder=decoder)
+
+
+_OF_CROSS = tuple(f"encoder_attn.{each}_proj.{end}" for each in (*"qkv", "out") for end in LINEAR)
+_OF_CROSS += tuple(f"encoder_attn_layer_norm.{end}" for end in LINEAR)
+
+
+_OF_DECODERS = "decoder.layers.{}."
+
+
+def _alone(row: Family) -> Family:
+    """Return the row of the decoder of a family without an encoder, as of its ForCausalLM."""
+    decoder = row.decoder or row
+    equations_ = decoder.settings.get("equations") and equations.normed_before_places("")
+    return _like(
+        decoder,
+        f"{row.title} decoder",
+        " ".join(row.types),
+        equations=equations_,
+        tokens=decoder.tokens.split()[0],
+        sides={},
+        own={},
+        ignored=tuple(end for end in _OF_CROSS if "K" in decoder.biases or ".k_proj.b" not in end),
+        outputs={
+            "ForCausalLM": Head(
+                {"W_out": "lm_head.weight proj_out.weight output_projection.weight"}, is_tied=True
+            )
+        },
+        asks={**decoder.asks, "is_encoder_decoder": (False,)},
+        remarks=("it has no encoder: its cross-attention is not computed",),
+    )
 
 
 def _masked(
@@ -366,8 +403,8 @@ _BERT = _like(
     },
     places="P",
     outputs={
-        "ForMaskedLM": _OF_MASKED,
-        "ForPreTraining": _OF_MASKED,
+        **dict.fromkeys(("ForMaskedLM", "LMHeadModel"), _OF_MASKED),
+        "ForPreTraining": replace(_OF_MASKED, beside=("W_pooler", "W_next")),
         "ForSequenceClassification": _hidden_classes("{}pooler.dense"),
         "ForNextSentencePrediction": _hidden_classes(
             "{}pooler.dense", "cls.seq_relationship", labels=("is next", "is not next")
@@ -573,19 +610,20 @@ def _end_of_text(config: Config, ids: Sequence[int]) -> int:
 _OF_TEXT = replace(_pooled("text_projection", "last", "none", bias=False), stops=_end_of_text)
 _OF_LAST_TOKEN = replace(_pooled("{}head", "last", "none"), stops=lambda config, ids: len(ids) - 1)
 _OF_AN_IMAGE = _pooled("visual_projection", "first", "none", bias=False)
+_POOLING_PATCHES = {
+    "W_probe": "{}head.probe",
+    "W_pool": "{}head.attention.in_proj_weight",
+    "b_pool": "{}head.attention.in_proj_bias",
+    **_at(poolO="{}head.attention.out_proj"),
+    **_at(("gain", "bias"), pool="{}head.layernorm"),
+    **_at(pool1="{}head.mlp.fc1", pool2="{}head.mlp.fc2"),
+}
 _OF_POOLED_PATCHES = Head(
-    {
-        "W_probe": "{}head.probe",
-        "W_pool": "{}head.attention.in_proj_weight",
-        "b_pool": "{}head.attention.in_proj_bias",
-        **_at(poolO="{}head.attention.out_proj"),
-        **_at(("gain", "bias"), pool="{}head.layernorm"),
-        **_at(pool1="{}head.mlp.fc1", pool2="{}head.mlp.fc2"),
-    },
+    _POOLING_PATCHES,
     POOLED,
     "all",
     {"equations": equations.attention_pooled},
-    optional={"W_probe": "vision_use_head"},
+    optional=dict.fromkeys(_POOLING_PATCHES, "vision_use_head"),
 )
 _DINO = _like(
     _PRE,
@@ -792,7 +830,6 @@ _OLMO_2 = _like_llama(
 _EXAONE_4 = _like_llama(
     "EXAONE 4",
     "exaone4",
-    biases="",
     norm="output",
     qk_norm="rms",
     window=if_given("sliding_window", _WINDOW_BUT_IN_EVERY_4),
@@ -833,7 +870,6 @@ def _groups(key: str) -> Said:
 _GRANITE = _like_llama(
     "Granite",
     "granite granite4_vision_text",
-    biases=_BIASED,
     scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
     outputs={
@@ -939,7 +975,6 @@ _GRANITE_MOE = _like(
     _GRANITE,
     "Granite MoE",
     "granitemoe granitemoeshared",
-    biases=_BIASED_ATTENTION,
     **_ROUTED,
     own={
         "block_sparse_moe.input_linear.weight": "W_13",
@@ -1023,7 +1058,7 @@ def _mixed(
     own: the equations of the others.
     asks: requirements for a config, besides the activation.
     """
-    heads = lambda config, layer: (mixer.sizes(config, layer).state or (1,))[0]  # noqa: E731
+    heads = lambda config, layer: mixer.sizes(config, layer)["h"]  # noqa: E731
     return {
         "attends": attends,
         "heads": where(attends, a_count("num_attention_heads"), heads),
@@ -1064,7 +1099,7 @@ _LFM3 = _like(
     "LFM3",
     "lfm3",
     **_mixed(_ATTENDS, mixers.CONVOLUTION, equations.gated_by_head),
-    biases=where(_ATTENDS, _BIASED_ATTENTION, _biased("", conv_bias="O")),
+    biases=where(_ATTENDS, _BIASED, _biased("", conv_bias="O")),
     norm=if_so("use_sandwich_norm", "around", "pre", default=True),
     window=where(_ATTENDS, a_window),
     rearranged=_lfm3,
@@ -1233,6 +1268,7 @@ _KIMI = _like(
     router_norm=if_so("moe_renormalize", True, False, default=True),
     router_groups=_groups("num_expert_group"),
     positions=None,
+    outputs={"ForCausalLM": _OF_UNTIED_WORDS},
     rearranged=_kimi,
     remarks=("W_Z and W_dt are each the product of two weights of the model",),
     own={
@@ -1286,7 +1322,6 @@ def _multiplied(config: Config, layer: int, fields: dict[str, Any]) -> dict[str,
 _FALCON_H1 = _like_llama(
     "Falcon-H1",
     "falcon_h1",
-    biases=_BIASED,
     equations=mixers.beside_attention,
     mixing=mixers.SPACE.sizes,
     factor=_factor("embedding_multiplier", 1.0),
@@ -1308,6 +1343,7 @@ _NEMOTRON_H = _like_llama(
     ),
     **_ROUTED_BY_GROUPS,
     is_gated=False,
+    outputs={"ForCausalLM": _OF_UNTIED_WORDS},
     feeds=lambda config, layer: _kind(config, layer) == "feed-forward",
     routes=lambda config, layer: _word(config, layer) in ("moe", "E"),
     count=lambda config, layer: len(_words(config)),
@@ -1417,6 +1453,7 @@ _GEMMA_2 = _like(
     softcap=a_number_or_none("attn_logit_softcapping"),
     window=a_window_but_in_every(2, key=""),
     outputs=_CAPPED_HEADS,
+    usual={"head_dim": 256},
 )
 _USUAL_OF_GEMMA = {
     "num_attention_heads": 8,
@@ -1477,9 +1514,7 @@ _GEMMA_4 = _like(
     remarks=(),
 )
 _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
-_ARCEE = _like_llama(
-    "Arcee", "arcee", biases=_biased("", attention_bias="QKVO", mlp_bias="12"), is_gated=False
-)
+_ARCEE = _like_llama("Arcee", "arcee", is_gated=False)
 _OPT = _like(
     _DECODER,
     "OPT",
@@ -1537,6 +1572,12 @@ _ESM = _like(
     begins=_at(_NORM, E="embeddings.layer_norm"),
     optional=dict.fromkeys(("gamma_E", "beta_E"), "emb_layer_norm_before"),
     factor=_without_masks,
+    outputs={
+        **_ROBERTA.outputs,
+        "ForMaskedLM": replace(
+            _OF_LM_HEAD, tensors={**_OF_LM_HEAD.tensors, "b_out": "lm_head.bias"}
+        ),
+    },
     own=_normed({"1": "attention.LayerNorm", "2": "LayerNorm"}),
     ends=_at(_NORM, out="encoder.emb_layer_norm_after"),
     asks={**_BERT.asks, "position_embedding_type": ("rotary",)},
@@ -1567,7 +1608,7 @@ _GPT_OSS = _like_llama(
         **_SINKS,
     },
 )
-FAMILIES = (
+FAMILIES: tuple[Family, ...] = (
     _GPT2,
     _like(
         _GPT2,
@@ -1582,13 +1623,12 @@ FAMILIES = (
         asks={},
     ),
     _LLAMA,
-    _like_llama("Mistral", "mistral", biases="", window=a_window_of_all),
-    _like_llama("Ministral", "ministral", biases="", window=a_window),
-    _like_llama("CWM", "cwm", biases=_biased("", mlp_bias="123"), window=a_window),
+    _like_llama("Mistral", "mistral", window=a_window_of_all),
+    _like_llama("Ministral", "ministral", window=a_window),
+    _like_llama("CWM", "cwm", window=a_window),
     _like_llama(
         "Ministral 3",
         "ministral3",
-        biases="",
         window=a_window_of_all,
         equations=equations.tuned_if_long,
     ),
@@ -1598,7 +1638,7 @@ FAMILIES = (
         biases="QKV",
         window=a_window,
     ),
-    _like_llama("Qwen3", "qwen3", qk_norm="rms", window=a_window),
+    _like_llama("Qwen3", "qwen3", qk_norm="rms", window=a_window, usual={"head_dim": 128}),
     _like_llama("Qwen3-VL", "qwen3_vl_text", qk_norm="rms"),
     _GEMMA_2,
     _GEMMA_4,
@@ -1635,7 +1675,6 @@ FAMILIES = (
     _like_llama(
         "SmolLM3",
         "smollm3",
-        biases=_BIASED,
         window=a_window,
         positions=where(_has_rope, "rope", "none"),
     ),
@@ -1675,7 +1714,6 @@ FAMILIES = (
     _like_llama(
         "Doge",
         "doge",
-        biases=_BIASED,
         qk_norm="rms",
         longest=a_count("keep_window_size", default=2048),
         window=a_window_of_all,
@@ -1702,7 +1740,7 @@ FAMILIES = (
         biases=_biased("", attention_bias="QKV", mlp_bias="123"),
         rope_pairing="interleaved",
     ),
-    _like_llama("Phi-3", "phi3", biases="", window=a_window_of_all, rope_dims=a_share()),
+    _like_llama("Phi-3", "phi3", window=a_window_of_all, rope_dims=a_share()),
     _GRANITE,
     _like(
         _GRANITE,
@@ -1781,7 +1819,19 @@ FAMILIES = (
         weights_layout=OUT_IN,
     ),
     _BERT,
-    _like(_BERT, "Splinter", "splinter", outputs=_OF_TOKENS),
+    _like(
+        _BERT,
+        "Splinter",
+        "splinter",
+        outputs={
+            **_OF_TOKENS,
+            "ForQuestionAnswering": Head(  # counted, and not read: its tensors have other names
+                {f"W_{end}": f"qa_outputs.{end}.weight" for end in SPAN},
+                CLASSES,
+                beside=(*("W_qa", "gamma_qa", "beta_qa") * 4,),
+            ),
+        },
+    ),
     _like(_BERT, "ERNIE", "ernie", asks={**_BERT.asks, "use_task_id": (False,)}),
     _like(
         _BERT,
@@ -1858,8 +1908,12 @@ FAMILIES = (
         longest=_most_of_bigbird,
         factor=if_so("rescale_embeddings", root_of_width("hidden_size")),
         outputs={
-            **_BERT.outputs,
-            "ForSequenceClassification": _of_first_dense(_HIDDEN_ACT),
+            **_with_pooler(_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT))),
+            "ForPreTraining": _BERT.outputs["ForPreTraining"],
+            "ForQuestionAnswering": replace(
+                USUAL_HEADS["ForQuestionAnswering"],
+                beside=("W_qa1", "W_qa2", "gamma_qa", "beta_qa"),
+            ),
             "Model": _pooled("{}pooler"),
         },
         remarks=("attention is not sparse, as for few tokens",),
@@ -1874,7 +1928,10 @@ FAMILIES = (
         places="",
         begins=_WITHOUT_PLACES,
         widens="embeddings_project",
-        outputs=_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT)),
+        outputs={
+            **_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT)),
+            "ForMultipleChoice": Head(_at(out="classifier"), CLASSES, labels=("this choice",)),
+        },
         asks={**_BERT.asks, "rotary_value": (False,)},
     ),
     _like(
@@ -2033,7 +2090,16 @@ FAMILIES = (
         "DeiT",
         "deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
-        outputs={**_OF_ONE_IMAGE, "Model": _OF_IMAGE_POOLER},
+        outputs={
+            **_OF_ONE_IMAGE,
+            "ForImageClassificationWithTeacher": Head(
+                _at(first="cls_classifier", second="distillation_classifier"),
+                CLASSES,
+                "all",
+                {"equations": equations.by_first_two},
+            ),
+            "Model": _OF_IMAGE_POOLER,
+        },
     ),
     _like(
         _VIT,
@@ -2131,7 +2197,6 @@ FAMILIES = (
     _like_llama(
         "EuroBERT",
         "eurobert",
-        biases=_BIASED,
         block="encoder",
         causal=None,
         outputs={
@@ -2179,7 +2244,7 @@ FAMILIES = (
         "blenderbot-small",
         lambda side: _of_words(side) | {"offset": 0},
         norm="post",
-        of_decoder={"equations": equations.normed_before_places, "factor": None},
+        of_decoder={"equations": equations.normed_before_places("1"), "factor": None},
     ),
     _like_bart(
         "M2M-100 and NLLB",
@@ -2187,7 +2252,13 @@ FAMILIES = (
         lambda side: _of_sinusoids(side) | {"offset": None, "pads": "pad_token_id"},
         sinusoids=FAIRSEQ,
     ),
-    _like_bart("MVP", "mvp", _of_words, norm="post", asks={"use_prompt": (False,)}),
+    _like_bart(
+        "MVP",
+        "mvp",
+        _of_words,
+        norm="post",
+        asks={"use_prompt": (False,), "is_encoder_decoder": (True,)},
+    ),
     _like_bart("PLBart", "plbart", _of_words, norm="post"),
     replace(
         _like_bart(
@@ -2236,7 +2307,6 @@ FAMILIES = (
     _like_llama(
         "EXAONE",
         "exaone",
-        biases=_BIASED,
         eps=if_given(
             "layer_norm_epsilon", a_number("layer_norm_epsilon"), a_number("rms_norm_eps")
         ),
@@ -2246,7 +2316,6 @@ FAMILIES = (
     _like_llama(
         "Nemotron",
         "nemotron",
-        biases=_BIASED,
         normalization="layer",
         eps=a_number("norm_eps"),
         rope_dims=a_share(0.5),
@@ -2402,18 +2471,16 @@ FAMILIES = (
     _like_llama(
         "MiniMax-M2",
         "minimax_m2",
-        biases="",
         **_ROUTED,
         router="sigmoid",
         qk_norm="rms-all",
         rope_dims=a_share(),
         own_gains="each",
     ),
-    _like_llama("Mixtral", "mixtral", biases="", **_ROUTED, window=a_window_of_all),
+    _like_llama("Mixtral", "mixtral", **_ROUTED, window=a_window_of_all),
     _like_llama(
         "DBRX",
         "dbrx",
-        biases="",
         normalization="layer",
         eps=_TORCH_EPS,
         activation=an_activation("ffn_config.ffn_act_fn.name", default="silu"),
@@ -2457,7 +2524,6 @@ FAMILIES = (
     _like_llama(
         "Aria",
         "aria_text",
-        biases=_BIASED,
         asks={"hidden_act": ("silu",)},  # that of shared experts alone
         top_k=a_count("moe_topk"),
         own={"experts.fc1.weight": "W_13", "experts.fc2.weight": "W_2"},
@@ -2487,7 +2553,6 @@ FAMILIES = (
     _like_llama(
         "HunYuan 3",
         "hy_v3",
-        biases=_BIASED,
         **_ROUTED,
         router="sigmoid",
         router_scale=a_number("router_scaling_factor"),
@@ -2572,7 +2637,6 @@ FAMILIES = (
     _like_llama(
         "MiniMax",
         "minimax",
-        biases="",
         **_ROUTED,
         **_mixed(_ATTENDS_FIRST, mixers.LIGHTNING, mixers.weighed("full_attn")),
         window=a_window_of_all,
@@ -2587,7 +2651,7 @@ FAMILIES = (
         _GRANITE_MOE,
         "Granite hybrid",
         "granitemoehybrid",
-        **_of_spaces(_ATTENDS, _BIASED_ATTENTION, _biased("", mamba_proj_bias="O")),
+        **_of_spaces(_ATTENDS, _BIASED, _biased("", mamba_proj_bias="O")),
         positions=where(
             lambda config, layer: config.get("position_embedding_type", None) == "rope",
             "rope",
@@ -2604,6 +2668,19 @@ FAMILIES = (
         "granitemoe_swa",
         **_OF_BASES,
         own={**_GRANITE_MOE.own, **_SINKS},
+    ),
+)
+FAMILIES += (
+    *(_alone(row) for row in FAMILIES if row.decoder and row.decoder.layers[0] == _OF_DECODERS),
+    _alone(
+        _like_bart(
+            "TrOCR",
+            "trocr",
+            _of_words,
+            norm="post",
+            optional=dict.fromkeys(("gamma_E", "beta_E"), "layernorm_embedding"),
+            asks={"use_learned_position_embeddings": (True,)},
+        )
     ),
 )
 """A table of names, for each family."""

@@ -64,6 +64,7 @@ class Head:
     optional: as in Family.
     stops: returns the position of the token that it reads, of token ids; None for the last one that
         is not padding.
+    beside: what its class has and it does not read, as in shapes.txt.
     """
 
     tensors: Mapping[str, str]
@@ -77,6 +78,7 @@ class Head:
     labels: tuple[str, ...] = ()
     optional: Mapping[str, str] = field(default_factory=dict)
     stops: Callable[[Config, Sequence[int]], int] | None = None
+    beside: tuple[str, ...] = ()
 
 
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")

@@ -6,29 +6,21 @@ of decays between tokens. Its weights A are a map as that of any attention.
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from attncalc.reading.models.family import Said, a_count
 from attncalc.reading.models.folder import Config
 from attncalc.reading.models.rope import head_width
 
+Sizes = Mapping[str, int]
+"""The sizes of what mixes tokens, as in shapes.txt.
 
-class Sizes(NamedTuple):
-    """What a layer without an attention counts.
-
-    projections: their inputs and outputs, by the ends of fields, such as "in" for W_in.
-    vectors: the number of the other parameters, by field; 0 if it is missing.
-    convolved: the features that are convolved, and the number of tokens for each.
-    state: the heads, rows and columns of the state that a recurrence keeps; () without one.
-    passes: how often each token multiplies the state: to read it, and to change it.
-    """
-
-    projections: tuple[tuple[str, int, int], ...]
-    vectors: tuple[tuple[str, int], ...]
-    convolved: tuple[int, int] = (0, 0)
-    state: tuple[int, ...] = ()
-    passes: int = 2
+h, c, rows: the heads of the state that a recurrence keeps, their columns and rows; without rows
+    there is none.
+mixed, taps: the features that are convolved, and the number of tokens for each.
+passes: how often each token multiplies the state: to read it, and to change it.
+"""
 
 
 class Mixer(NamedTuple):
@@ -72,9 +64,8 @@ def gated_convolution(config: Config, layer: int) -> list[str]:
 
 def _sizes_of_convolution(config: Config, layer: int) -> Sizes:
     """Return what the short convolution of LFM2 counts."""
-    d, has_bias = config.count("hidden_size"), config.is_so("conv_bias", False)
-    biases = (("b_in", 3 * d), ("b_conv", d), ("b_O", d)) if has_bias else ()
-    return Sizes((("in", d, 3 * d), ("O", d, d)), biases, (d, config.count("conv_L_cache", 3)))
+    d, taps = config.count("hidden_size"), config.count("conv_L_cache", 3)
+    return {"h": 1, "c": d, "ins": 3 * d, "mixed": d, "taps": taps}
 
 
 def with_routed(attends: Said) -> Said:
@@ -127,18 +118,10 @@ def delta_of(config: Config) -> Delta:
 def _sizes_of_delta(config: Config, layer: int) -> Sizes:
     """Return what a delta rule counts."""
     keys, heads, d_k, d_v, taps, has_features = delta_of(config)
-    d, outs, wide = config.count("hidden_size"), heads * d_v, 2 * keys * d_k + heads * d_v
-    decays = heads * d_k if has_features else heads
-    gates = [("Z", d, outs), ("dt", d, heads)]
-    if has_features:  # by way of as many features as a head has
-        gates = [("Z_a", d, d_k), ("Z_b", d_k, outs), ("dt_a", d, d_k), ("dt_b", d_k, decays)]
-    return Sizes(
-        (("in", d, wide), *gates, ("beta", d, heads), ("O", outs, d)),
-        (("A_log", heads), ("b_dt", decays), ("gain_H", d_v)),
-        (wide, taps),
-        (heads, d_k, d_v),
-        3,
-    )
+    wide, decays = 2 * keys * d_k + heads * d_v, heads * (d_k if has_features else 1)
+    sizes = {"h": heads, "c": d_v, "rows": d_k, "k": d_k, "ins": wide, "mixed": wide, "taps": taps}
+    more = {"low": config.count("hidden_size"), "decays": decays, "logs": heads, "gained": d_v}
+    return {**sizes, **more, "passes": 3}
 
 
 def delta(eps: float | None = None, gate: str = "silu") -> Mixer:
@@ -304,15 +287,10 @@ def state_space(config: Config, layer: int) -> list[str]:
 
 def _sizes_of_space(config: Config, layer: int) -> Sizes:
     """Return what a state space of Mamba-2 counts."""
-    of, d = space_of(config), config.count("hidden_size")
+    of = space_of(config)
     mixed = of.inner + 2 * of.groups * of.state
-    ins = of.inner + mixed + of.heads
-    vectors = {"A_log": of.heads, "b_dt": of.heads, "skip": of.heads}
-    vectors |= {"gain_space": of.inner * bool(of.norm), "b_in": ins * of.bias}
-    vectors |= {"b_conv": mixed * of.conv_bias, "b_O": d * of.out_bias}
-    projections = ("in", d, ins), ("O", of.inner, d)
-    state = of.heads, of.state, of.width
-    return Sizes(projections, tuple(vectors.items()), (mixed, of.taps), state)
+    sizes = {"h": of.heads, "c": of.width, "rows": of.state, "mixed": mixed, "taps": of.taps}
+    return {**sizes, "ins": of.inner + mixed + of.heads, "decays": of.heads, "logs": of.heads}
 
 
 def _gated_outputs(of: Space) -> list[str]:
@@ -381,13 +359,8 @@ def selective(eps: str = "", *, has_gains: bool = False) -> Mixer:
 
     def sizes(config: Config, layer: int) -> Sizes:
         inner, state, taps, rank = _of_selective(config)
-        d, (bias, conv_bias) = config.count("hidden_size"), _biases(config)
-        vectors = {"A_log": inner * state, "b_dt": inner, "skip": inner}
-        vectors |= {"gain_x_dt": rank, "gain_x_b": state, "gain_x_c": state} if has_gains else {}
-        vectors |= {"b_in": 2 * inner * bias, "b_conv": inner * conv_bias, "b_O": d * bias}
-        ins, x, dt = ("in", d, 2 * inner), ("x", inner, rank + 2 * state), ("dt", rank, inner)
-        wide = (ins, x, dt, ("O", inner, d))
-        return Sizes(wide, tuple(vectors.items()), (inner, taps), (1, inner, state))
+        sizes = {"h": 1, "c": inner, "rows": state, "mixed": inner, "taps": taps, "low": rank}
+        return {**sizes, "ins": 2 * inner, "decays": inner, "logs": inner * state}
 
     return Mixer(says, sizes)
 
@@ -463,10 +436,9 @@ def lightning(config: Config, layer: int) -> list[str]:
 
 def _sizes_of_lightning(config: Config, layer: int) -> Sizes:
     """Return what the lightning attention of MiniMax counts."""
-    d, heads = config.count("hidden_size"), config.count("num_attention_heads")
-    wide = heads * (width := head_width(config))
-    ways = ("in", d, 3 * wide), ("Z", d, wide), ("O", wide, d)
-    return Sizes(ways, (("gain_H", wide),), state=(heads, width, width))
+    heads, width = config.count("num_attention_heads"), head_width(config)
+    wide = heads * width
+    return {"h": heads, "c": width, "rows": width, "ins": 3 * wide, "gained": wide}
 
 
 LIGHTNING = Mixer(lightning, _sizes_of_lightning)
