@@ -38,13 +38,14 @@ def questioned(
     follows = _follows(matrices, expected)
     read = [name for name in expected.steps if name in matrices]
     named = {each.step for each in found.taken if each.how == "its name"}
+    named -= {each.step for each in found.taken if each.how != "its name"}
     off = {
         name
         for name in read
-        if not is_side_by_side(matrices[name], expected.steps[name])
+        if not (name in named and {*matrices[name].shape} == {*expected.steps[name].shape})
+        and not is_side_by_side(matrices[name], expected.steps[name])
         and _is_off(name, matrices[name], expected, follows)
     }
-    sure = {n for n in off & named if {*matrices[n].shape} == {*expected.steps[n].shape}}
     if not off:
         return dict(matrices)
     before = [*found.taken], [*found.unread], [*found.remarks]
@@ -60,7 +61,7 @@ def questioned(
     }
     off, right = off - exchanged, right - exchanged
     found.taken[:], found.unread[:], found.remarks[:] = before
-    doubts = {n: _contradiction(n, matrices, expected) for n in off - right - sure}
+    doubts = {n: _contradiction(n, matrices, expected) for n in off - right}
     for name in [each for each in doubts if doubts[each]]:
         own = [each for each in found.taken if each.step == name]
         text = "; ".join(each.text for each in own)[:LONGEST]
