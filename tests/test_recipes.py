@@ -16,11 +16,14 @@ from conftest import mostly_slow
 
 from attncalc import Problem
 from attncalc.base.errors import AttncalcError, InputError
+from attncalc.base.types import Range
 from attncalc.equations.library import stated
 from attncalc.grading.key import Key
+from attncalc.grading.known import Known
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
 from attncalc.grading.recipes import rewrites
+from attncalc.grading.recipes.common import Recipe
 from attncalc.grading.rules import OF_COPYING, Rules, Status
 from attncalc.grading.slack import ToTheDigit, Within
 from attncalc.reading.answers import read_answer_bytes
@@ -144,6 +147,14 @@ def test_a_recipe_gives_a_matrix_or_does_not_fit_the_shapes(seed: int) -> None:
             with contextlib.suppress(ValueError, InputError), np.errstate(all="ignore"):
                 made = recipe.make(key.range_of)
                 assert made is None or made.low.ndim in (2, 3)
+
+
+def test_a_mistake_whose_result_is_no_numbers_is_not_tried() -> None:
+    """The exchange of scores and of the entries to keep may give where scores are masked."""
+    key = Key(Problem(**GIVEN), ToTheDigit(2))
+    where = Recipe("where", "", "S", lambda read: Range.at(np.ones((3, 3), bool)))
+    with pytest.raises(ValueError, match="where gives no numbers"):
+        Known(key, ToTheDigit(2)).result(key.steps["S"], None, where)
 
 
 @pytest.mark.slow

@@ -121,8 +121,8 @@ class Known:
                 others = tuple(each for each in instead if each is not own)
                 read = partial(self.read, rule=rule, instead=others, made_so=made_so)
                 made = own.make(read)
-                if made is None or made.low.dtype == bool:  # no numbers: where scores are masked
-                    raise ValueError
+                if made is None or made.low.dtype == bool:  # or where scores are masked
+                    raise ValueError(f"{own.code} gives no numbers")
                 return made
             inputs = [self.read(name, rule, instead, made_so) for name in step.inputs]
             operation = step.operation

@@ -89,9 +89,9 @@ _ROOT = re.compile(
     re.IGNORECASE,
 )
 _ROOT_VALUE = re.compile(
-    r"(?<![/\d√*·])(√\(?\d{1,3}\)?) ?[=≈] ?\d{1,3}(?:[.,]\d{1,6})?(?=  |[ :]{1,3}[:\[(]|$)", re.M
+    r"(?<![/\d√*·])(√\(?\d{1,3}\)?) ?[=≈] ?\d{1,3}(?:[.,]\d{1,6})?(?= {1,20}[\[(]| ?:[ \[(])"
 )
-"""A root with its value before a matrix, or at the end of a line."""
+"""A root with its value, before a matrix."""
 _PERCENT = re.compile(
     r"(?<=\d) (?:per ?cent|pour cent|por cien|por cent|prozent|procent|процент)\w{0,3}\b",
     re.IGNORECASE,
