@@ -139,6 +139,16 @@ def lexemes_in(text: str, labels: Mapping[str, str]) -> list[Lexeme]:
     >>> [each.kind for each in lexemes_in("Output token 1 attends to input 3.", {})]
     ['out', 'token', 'number', 'attends', 'to', 'in', 'number', 'end']
     """
+    return _lexemes(text, labels) if labels else [*_of_words(text)]
+
+
+@lru_cache(maxsize=1024)
+def _of_words(text: str) -> tuple[Lexeme, ...]:
+    """Return the words of a sentence without names of tokens; several readings ask for them."""
+    return (*_lexemes(text, {}),)
+
+
+def _lexemes(text: str, labels: Mapping[str, str]) -> list[Lexeme]:
     text = EMPHASIZED.sub(lambda own: _quoted(own, labels), text)
     plain = _OF_SIDE.sub(r"X\1 token \2", _DRESS.sub("", _TEX_ARROW.sub("→", text)))
     plain = _UNPARTED.sub(r" \g<0> ", plain)
