@@ -384,11 +384,17 @@ def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bo
         if last < number <= last + MOST_BETWEEN and count >= len(labels.queries):
             return True
         words = lexemes_in(text[:LONGEST], known)
+        behind = words if number > last else lexemes_in(_behind(text), known)
         ranks = {each.kind for each in words}
-        ranks |= {each.said for each in words if each.kind == "ordinal" and number > last}
+        ranks |= {each.said for each in behind if each.kind == "ordinal"}
         if ranks & {"second", "2"} and any(each.kind in _NAMED for each in words):
             return True
     return False
+
+
+def _behind(text: str) -> str:
+    """Return the sentences of a line behind its first one."""
+    return " ".join(SENTENCE.split(text[:LONGEST])[1:])
 
 
 def plain(text: str) -> str:
