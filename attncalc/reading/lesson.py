@@ -60,6 +60,7 @@ _NAMES = (
                 r"(?=\W{0,3}W[_^]?\{?[QKV]\b)", re.IGNORECASE), ""),
     (re.compile(r"(?<![\w\\])(?:\\(?:mathbf|vec|boldsymbol)\{x\}|x)_?\{?(\d{1,3})\}?(?=\s?=)"),
      r"X[\1,:]"),
+    (re.compile(r"\\(?:wide)?(hat|tilde|bar|dot)(?:\{ ?| )\\?([a-zA-Z]+)(?: ?\})?"), r"\2\1"),
     (re.compile(r"(?<=[a-z:] )(\d{1,3}),(\d{3})(?= [a-z])"), r"\1\2"),
     (re.compile(r"^[^\n=\d|]{0,60}?(?<![\w\\])\$?(W_\{?[QKVO]\}?|X_?[12]?)\$? (?:is|are|be|ist|est"
                 r"|es|è|é)(?: given by)?[ :]{0,3}$", re.MULTILINE), r"\1:"),

@@ -47,14 +47,13 @@ _PARTIAL = r"\{ ?(?:\\partial|∂|d) ?((?:[^{}\\]|\{[^{}]{0,9}\}){1,20})\}"
 _GREEK = "alpha|beta|gamma|delta|epsilon|eta|theta|lambda|mu|rho|sigma|tau|phi|omega|Delta"
 _FUNCTIONS = "sqrt|exp|softmax|tanh|sin|cos|ln|log|max|min|mean|sum|sigmoid|relu"
 _TEX = (
-    (re.compile(r"(?<=[\w)\]])(?:[ \t]{3}|\t| (?= [A-Za-z(\[√]))"), "; "),  # columns
+    (re.compile(r"(?<=[\w)\]])(?:[ \t]{3}|\t| (?= [A-Za-z(\[√]))(?!\s*[=≈])"), "; "),  # columns
     (re.compile(r"(?<![\\\d])(?<!\d )%.*|\\(?:label|tag|ref|eqref|cite)\{[^{}]{0,60}\}"), " "),
     (re.compile(r"\\begin\{(?:[bpvBV]?(?:small)?matrix|array)\}(?:\{[clr|]{0,20}\})?"), "[["),
     (re.compile(r"(?:\\\\)?\s{0,9}\\end\{(?:[bpvBV]?(?:small)?matrix|array)\}"), "]]"),
     (re.compile(r"\\(?:text|mathrm|operatorname\*?)\{ ?(softmax|exp) ?\}"), r" \1"),
     (re.compile(rf"\\[dtc]?frac{_PARTIAL}{_PARTIAL}"), r" ∂\1/∂\2 "),
     (re.compile(r"\\partial ?"), "∂"),
-    (re.compile(r"\\(?:wide)?(hat|tilde|bar)(?:\{ ?| )\\?([a-zA-Z]+)(?: ?\})?"), r"\2\1"),
     (re.compile("\u0302"), "hat"),
     (re.compile(rf"\\(?:var)?({_GREEK})(?![A-Za-z])"), r" \1"),
     (re.compile(r"\b(?:np|torch|jnp|tf)\.(?:as)?(?:array|tensor)(?=\()|(?<=\d)_(?=\d{3})"), ""),
@@ -68,11 +67,12 @@ _TEX = (
     (re.compile(r"\\odot(?![A-Za-z])|∘"), "⊙"),
     (re.compile(r"\\(?:cdot|times)(?![A-Za-z])|(?<=[\d)\]]) ?[x×∗⋅✕•] ?(?=[-\d(\[.])"), "·"),
     (re.compile(r"\\q?quad(?![A-Za-z])"), ";"),
+    (re.compile(r"\\[dtc]?frac ?(\d) ?(\d)"), r" (\1/\2) "),
     (re.compile(r"\\[dtc]?frac(?![A-Za-z])"), " frac "),
     (re.compile(rf"\\(?=(?:{_FUNCTIONS})(?![A-Za-z]))"), ""),
     (re.compile(r"\^\s?\{?\s?(?:\\(?:top|intercal|mathsf\{T\}|dagger)|[T⊤])\s?\}?(?![A-Za-z])|⊤"),
      "ᵀ"),
-    (re.compile(r"\{ ?([\d.]{1,60}) ?\} ?ᵀ"), r"\1"),  # a dagger: a number that is nearly 0
+    (re.compile(r"\{ ?([\d.]{1,60}) ?\} ?ᵀ|(\([-+\d., ]{3,200}\)) ?ᵀ"), r"\1\2"),  # a dagger
     (re.compile(r"(?<=[\w)\]}])\s?\*\*\s?(?=[-\d(])"), "^"),
     (re.compile(r"\*\*|__(?=[\d\s])"), ""),
     (re.compile(r"(?<![\w*)\]])(?<![\d)\]] )\*([^\W\d_][^*=\n]{0,40})\*(?=[\s:,.])"),
@@ -356,13 +356,15 @@ def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
 
 def _are_exact(loose: Sequence[list[Sum]], strict: Sequence[list[Sum]]) -> bool:
     """Return whether nearly all right statements are right by exact numbers."""
-    doubtful = [
-        not exactly[0].is_right
-        for made, exactly in zip(loose, strict, strict=True)
-        if made and made[0].is_right and exactly
-    ]
-    count = sum(doubtful)
-    return len(doubtful) - count >= max(FEWEST_EXACT, MOST_DOUBTFUL * count)
+    pairs = [(a, b[0]) for a, b in zip(loose, strict, strict=True) if a and a[0].is_right and b]
+    told = sum(_told(each) for _, each in pairs if each.is_right)
+    return told >= max(FEWEST_EXACT, MOST_DOUBTFUL * sum(not each.is_right for _, each in pairs))
+
+
+def _told(one: Sum) -> int:
+    """Return how many decimals of a result tell that its numbers are exact; 1 for a vector."""
+    numbers = [_decimals(each) for each in _ANY.findall(one.text)]
+    return max(1, _decimals(one.result) - max(numbers, default=0))
 
 
 def _summed(lines: Sequence[str]) -> Iterator[_Line]:
@@ -399,7 +401,7 @@ def _said(lines: Sequence[str], number: int) -> Iterator[_Line]:
         for place, (way, total) in enumerate(zip(ways, totals, strict=True)):
             is_listed = bool(listed) and not place and off[0] < NEAR_SUM * total
             is_swapped = any(abs(float(e) - total) <= room[place] for e in misprints(said))
-            if is_listed or is_swapped or is_misprint(said, f"{total:.{_decimals(said)}f}"):
+            if is_listed or is_swapped or is_misprint(said, total):
                 yield number, number, f"{' + '.join(way)} = {said}"
                 break
 
@@ -558,7 +560,9 @@ def _is_apart(tokens: list[Token], i: int, text: str) -> bool:
         is_list = last.text in ("sum", "mean", "max", "min") and first.kind == "number"
         return bool(WORD.fullmatch(last.text)) and (is_list or last.text.lower() not in _NO_WORDS)
     if last.text == "-":
-        return is_spaced and text[last.start - 1 : last.start] == " "
+        before = [each.kind for each in tokens[max(0, i - 3) : i - 1]]
+        is_term = before in (["number"], ["sign", "number"])
+        return is_spaced and text[last.start - 1 : last.start] == " " and not is_term
     return is_spaced and last.text in ",:;.!?→⇒\"'"
 
 
@@ -662,7 +666,7 @@ def is_sure(wrong: Sequence[Sum], count: int) -> bool:
     if not all(_ANY.fullmatch(each.result) for each in wrong):
         return False
     far = all(abs(e.value - float(e.result)) > CARRIED * half_unit(e.result) for e in wrong)
-    swapped = all(is_misprint(each.result, each.right) for each in wrong)
+    swapped = all(is_misprint(each.result, each.value) for each in wrong)
     return far and (swapped or MOST_RIGHT * len(wrong) <= count)
 
 
@@ -713,17 +717,20 @@ def half_unit(number: str) -> float:
     return half if plain == number else 2 * half
 
 
-def is_misprint(found: str, meant: str) -> bool:
-    """Return whether one character differs, or two neighbors are swapped: 0.214 for 0.241."""
-    off = sum(a != b for a, b in zip(found, meant, strict=False))
-    return (len(found) == len(meant) and off == 1) or meant in misprints(found)
+def is_misprint(found: str, value: float) -> bool:
+    """Return whether a number has one other digit, or is a usual misprint: 0.214 for 0.241."""
+    meant = f"{value:.{_decimals(found)}f}"
+    is_digit = len(found) == len(meant) and sum(map(str.__ne__, found, meant)) == 1
+    lost = {meant[:i] + meant[i + 1 :] for i in range(len(meant))} if len(found) > 3 else ()
+    near = (abs(float(e) - value) <= half_unit(e) + DUST for e in misprints(found))
+    return is_digit or found in lost or any(near)
 
 
 def misprints(number: str) -> Iterator[str]:
-    """Yield a decimal with another sign, and with neighboring digits swapped.
+    """Yield a decimal with another sign, with neighboring digits swapped, and with another zero.
 
     >>> [*misprints("0.12")]
-    ['-0.12', '1.02', '0.21']
+    ['-0.12', '1.02', '0.21', '0.012']
     """
     if not _DECIMAL.fullmatch(number):
         return
@@ -731,6 +738,11 @@ def misprints(number: str) -> Iterator[str]:
     for i, j in pairwise(i for i, digit in enumerate(number) if digit.isdecimal()):
         if number[i] != number[j]:
             yield "".join((number[:i], number[j], number[i + 1 : j], number[i], number[j + 1 :]))
+    whole, _, rest = number.partition("0.")
+    if rest and whole in ("", "-"):
+        yield f"{whole}0.0{rest}"
+        if rest[0] == "0" and rest.strip("0"):
+            yield f"{whole}0.{rest[1:]}"
 
 
 def names_sum(heading: str) -> bool:
