@@ -45,8 +45,6 @@ LONG = 100_000
 """Characters of an example up to which it is tried by other conventions: each reads it again."""
 LATEST = 3.5
 """The largest error by rounding on the way, in units of the last place."""
-MOST_OTHERS = 0.8
-"""The share of right numbers of a result that are printed if it is another one."""
 DONE, FOUND, NOTHING = 0, 1, 2
 """How the command ends."""
 _OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty", "atol", "rtol",
@@ -298,8 +296,8 @@ def _of_own_matrix(
 ) -> list[Finding]:
     """Return results without the wrong ones of a matrix that is not that of the step.
 
-    It has another shape by itself, its entries are not printed as such, or all of them are wrong,
-    and most of the right ones are printed.
+    It has another shape by itself, its entries are not printed as such, or all of them are wrong:
+    for weights, if the right ones are printed.
     """
     lines = lesson.with_points[example.first - 1 : example.last]
     printed = {abs(number) for line in lines for number in numbers_of(line)}
@@ -310,9 +308,10 @@ def _of_own_matrix(
         wrong = [each.right for each in group if each.kind == WRONG]
         own = example.matrices[name].shape if name in example.own else shape
         is_none = len(wrong) == answer.matrices[name].values.size > 1
-        meant = sum("." in each and abs(float(each)) in printed for each in wrong)
-        is_run = is_none and has_run([*chain(*map(numbers_of, lines))], [*map(float, wrong)])
-        if own[-2:] != shape[-2:] or is_run or (is_none and meant > MOST_OTHERS * len(wrong)):
+        if own[-2:] != shape[-2:] or (
+            is_none
+            and (name != "A" or has_run([*chain(*map(numbers_of, lines))], [*map(float, wrong)]))
+        ):
             others.add(name)
     return [each for each in results if each.kind != WRONG or each.name not in others]
 
