@@ -615,8 +615,10 @@ def test_a_wrong_entry_of_a_matrix_with_any_name_is_found(what: str) -> None:
 
 def test_a_misprinted_term_of_a_sum_and_an_unconfirmed_input_are_told_apart() -> None:
     text = H + RELATED["the sum of line 1 and line 3"]
-    (found,) = _findings(text.replace("0.48]", "-0.48]")).of("wrong")
-    assert (found.line, found.found, found.right) == (3, "-0.48", "0.48")
+    (found,) = _findings(text.replace("0.48]", "0.84]")).of("wrong")
+    assert (found.line, found.found, found.right) == (3, "0.84", "0.48")
+    (found,) = _findings(text.replace("0.48]", "-0.48]")).of("wrong")  # or the sum is wrong
+    assert (found.line, found.found, found.right) == (5, "2.23", "1.27")
     scaled = f"{H}{RELATED['1/√2 times line 1']}\n{SHARES}"
     assert not _findings(scaled.replace("1.75]", "-1.75]")).of("wrong")  # the input is misprinted
 

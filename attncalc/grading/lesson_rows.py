@@ -60,20 +60,39 @@ class Printed(NamedTuple):
         return 10.0**-self.decimals
 
 
-def columns_of(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
-    """Yield the columns of lines below each other, with the first number below them.
+Rows = list[list[Printed]]
 
-    Products of written-out work are no columns.
+
+def stacked(numbers: Sequence[Printed]) -> Iterator[tuple[Rows, list[Printed]]]:
+    """Yield lines below each other with the same count of numbers, and the line below them.
+
+    Products of written-out work are in no block.
     """
-    block: list[list[Printed]] = []
-    rows = [row for row in _by_line(numbers) if not any(PRODUCTS & {*n.signs} for n in row)]
+    block: Rows = []
+    rows = [row for row in _by_line(numbers) if not any(PRODUCTS & {*n.signs} for n in row[1:])]
     for row in (*rows, []):
-        if block and (len(row) != len(block[0]) or row[0].line > block[-1][0].line + 2):
+        values = [each.value for each in row]
+        is_heading = values in ([*range(len(row))], [*range(1, len(row) + 1)])
+        if block and (
+            len(row) != len(block[0]) or is_heading or row[0].line > block[-1][0].line + 2
+        ):
             is_near = row and row[0].line <= block[-1][0].line + MOST_LINES
-            for column in zip(*block, strict=True):
-                yield [*column, *row[:1]] if is_near else [*column]
+            yield block, row if is_near else []
             block = []
-        block.append(row)
+        block += [row] * (not is_heading)
+
+
+def matrices_of(block: Rows) -> Iterator[Rows]:
+    """Yield the vectors in brackets, below or beside each other, or the whole block, and parts."""
+    width = len(block[0])
+    begins = [i for i in range(width) if all({*"(["} & {*row[i].signs} for row in block)]
+    ends = [i for i in range(1, width) if all({*")]"} & {*row[i].signs} for row in block)]
+    spans = [(i, min([j for j in (*ends, width) if j > i])) for i in begins]
+    if len(block) == 1:
+        yield [block[0][i:j] for i, j in spans if j - i == spans[0][1] - spans[0][0] > 1]
+    elif block:
+        spans = spans or [(i, j) for i in (0, 1) for j in (width, width - 1)]
+        yield from ([row[i:j] for row in block] for i, j in spans if j - i > 1)
 
 
 def rows_of(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:

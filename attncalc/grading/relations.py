@@ -16,7 +16,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.equations.intervals import Interval, ends_of, share, softmax
-from attncalc.grading.lesson_rows import Printed, columns_of, rows_of
+from attncalc.grading.lesson_rows import Printed, matrices_of, rows_of, stacked
 from attncalc.problem.attention.declared import MOST_DECIMALS
 from attncalc.reading.lesson import numbers_of, place_of_run, texts_of_numbers
 from attncalc.reading.plain.blocks import blocks_of
@@ -111,10 +111,11 @@ class Related(NamedTuple):
 
 
 @np.errstate(all="ignore")
-def related(lines: Sequence[str]) -> Related:
+def related(lines: Sequence[str], bad: Container[tuple[int, str]] = ()) -> Related:
     """Compare the matrices of a text with functions of those before them.
 
     lines: the lines of the text, with a mark for each decimal comma.
+    bad: lines and numbers that are known to be wrong.
     """
     said: list[Unlike] = []
     explained: list[Shown] = []
@@ -122,7 +123,7 @@ def related(lines: Sequence[str]) -> Related:
     sure: set[int] = set()
     every = _shown(lines)
     for place, each in enumerate(every):
-        relation = _relation_of(each, known)
+        relation = _relation_of(each, known, bad)
         known.append(each)
         if relation is None:
             continue
@@ -133,23 +134,24 @@ def related(lines: Sequence[str]) -> Related:
             sure.add(id(each.texts))
             explained += [each] * (len(relation.of) == 1 and not relation.says.endswith(SAME))
         elif len(relation.of) > 1 or not _is_used(each, repaired, known[:-1], every[place + 1 :]):
-            own = [*_wrong(each, relation, lines, sure)]
-            told = {(one.line, one.found) for one in said}  # a column may be part of a matrix
+            own = [*_wrong(each, relation, lines, sure, bad)]
+            told = {(one.line, one.found) for one in said}  # a part of a matrix
             said += [one for one in own if (one.line, one.found) not in told]
             known += [repaired] * any(one.line in each.spread for one in own)
     return Related(tuple(said), tuple(explained))
 
 
 def _wrong(
-    each: Shown, relation: Relation, lines: Sequence[str], sure: Container[int]
-) -> Iterator[Unlike]:
+    each: Shown, relation: Relation, lines: Sequence[str], sure: Container[int],
+    bad: Container[tuple[int, str]],
+) -> Iterator[Unlike]:  # fmt: skip
     """Yield the misprints before a matrix that cause wrong entries, and its other wrong entries.
 
     sure: the texts of matrices that follow from others; a misprint is in a copy of their row.
     """
     around = frozenset(line for other in (each, *relation.of) for line in other.spread)
     of = tuple(dict.fromkeys(other.spread[0] for other in relation.of))
-    while found := _misprint_before(each, relation):
+    while found := _misprint_before(each, relation, bad):
         one, place, text, relation = found
         meant, line = one.text(place), one.lines[place[0]][place[1]]
         between = range(one.spread[-1] + 1, each.spread[-1] + 1)
@@ -171,11 +173,12 @@ def _wrong(
 
 
 def _misprint_before(
-    each: Shown, relation: Relation
+    each: Shown, relation: Relation, bad: Container[tuple[int, str]]
 ) -> tuple[Shown, tuple[int, ...], str, Relation] | None:
     """Return the matrix whose misprint causes most wrong entries: its place, right text, relation.
 
-    It is likelier than another number at the same place, or than several here.
+    It is likelier than several here; with other digits, or if it is known, also than one here at
+    the same place.
     """
     right = _agrees(each, relation.made)
     off = np.argwhere(~right).tolist()
@@ -185,13 +188,15 @@ def _misprint_before(
     for i, one in enumerate(relation.of):
         for place in product(*map(range, one.values.shape)) if one.values.size < MANY else ():
             is_same = one.values.shape == each.values.shape and [*place] in off
+            told = (one.lines[place[0]][place[1]], one.text(place)) in bad
             for text in misprints(one.text(place)) if off else ():
                 values = one.values.copy()
                 values[place] = float(text)
                 of = (*relation.of[:i], one._replace(values=values), *relation.of[i + 1 :])
                 fixed = relation._replace(of=of)
                 count = int(_agrees(each, fixed.made).sum())
-                if count > most + (best is None and not is_same):
+                is_one = is_same and (text.strip("-") != one.text(place).strip("-") or told)
+                if count > most + (best is None and not is_one):
                     best, most = (one, place, text, fixed), count
     return best
 
@@ -235,24 +240,35 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
         for head, own in zip(grid.heads, lines_of_heads, strict=True):
             if len({*map(len, head)}) == 1 and (made := _matrix(head, own)):
                 found.append(made)
-                inside.update(made.spread if id(grid) in bracketed else ())
+                inside.update(made.spread if id(grid) in bracketed and len(head) > 1 else ())
     numbers = [
         Printed(n, text, float(text), signs)
         for n, own in enumerate(typed, start=1)
         if n not in inside
         for signs, text in own
     ]
-    columns = [
-        own
-        for column in columns_of(numbers)
-        for own in (column, column[:-1])  # the last may be their sum
-        if len({each.line for each in own}) == len(own)
-    ]
-    rows = [own for row in rows_of(numbers) for own in (row, row[:-1])]
-    for lists, kind in ((columns, COLUMN), (rows, ROW)):
-        every = (_matrix([[n.text for n in own]], [[n.line for n in own]], kind) for own in lists)
-        found += islice(filter(None, every), MOST_LISTS)
+    made: dict[int, list[Sequence[Sequence[Printed]]]] = {MATRIX: [], COLUMN: [], ROW: []}
+    for block, below in stacked(numbers):
+        made[MATRIX] += matrices_of(block)
+        columns = ([*column, *below[:1]] for column in zip(*block, strict=True))
+        # the last may be their sum
+        made[COLUMN] += [[own] for column in columns for own in (column, column[:-1])]
+    made[ROW] += [[own] for row in rows_of(numbers) for own in (row, row[:-1], row[1:], row[1:-1])]
+    for kind, several in made.items():
+        every = (
+            _matrix([[n.text for n in row] for row in each],
+                    [[n.line for n in row] for row in each], kind)
+            for each in several
+            if kind != COLUMN or len({n.line for n in each[0]}) == len(each[0])
+        )  # fmt: skip
+        is_new = (e for e in every if e and not any(_are_same(e, one) for one in found))
+        found += islice(is_new, MOST_LISTS)
     return sorted(found, key=lambda each: each.spread[-1])
+
+
+def _are_same(one: Shown, other: Shown) -> bool:
+    is_there = one.spread == other.spread and one.kind == other.kind
+    return is_there and np.array_equal(one.values, other.values)
 
 
 def _lines_of(
@@ -289,7 +305,9 @@ def _matrix(
     return None if np.isnan(values).any() else Shown(rows, lines, values, half, kind)
 
 
-def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
+def _relation_of(
+    each: Shown, known: Sequence[Shown], bad: Container[tuple[int, str]] = ()
+) -> Relation | None:
     """Return the relation by which all or nearly all entries of a matrix follow from others.
 
     None if too few do to tell.
@@ -305,7 +323,7 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
         agrees = _agrees(each, made)
         own = _bits(each, made, agrees) if agrees.sum() >= _least(agrees.size) else 0.0
         if not agrees.all():
-            if own > most and relation.says != SAME:  # both may be right
+            if own > most and not relation.says.endswith(SAME):  # both may be right
                 best, most = relation, own
         elif own >= enough:
             whole, enough = relation, own
@@ -315,7 +333,7 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
         return whole
     wrong = np.argwhere(~_agrees(each, best.made)).tolist()
     swapped = [_is_misprinted(each, best.made, place) for place in wrong]
-    count = sum(swapped) or int(_misprint_before(each, best) is not None)
+    count = sum(swapped) or int(_misprint_before(each, best, bad) is not None)
     if each.kind and count < len(wrong):
         return None
     first = min(one.spread[0] for one in best.of)
@@ -383,7 +401,7 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
     """Yield functions of a matrix whose masked entries are 0 in another."""
     yield SAME, lambda x: x
     yield "the exponentials of", lambda x: x.each(np.exp)
-    if (one.values < 0).any():
+    if one.values.shape == each.values.shape and ((one.values < 0) & (each.values == 0)).any():
         yield "the positive part of", lambda x: x.each(lambda end: np.maximum(end, 0))
     yield "the tanh of", lambda x: x.each(np.tanh)
     yield "the square roots of", lambda x: x.each(np.sqrt)
