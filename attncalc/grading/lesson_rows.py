@@ -73,8 +73,9 @@ def stacked(numbers: Sequence[Printed]) -> Iterator[tuple[Rows, list[Printed]]]:
     for row in (*rows, []):
         values = [each.value for each in row]
         is_heading = values in ([*range(len(row))], [*range(1, len(row) + 1)])
+        gap = block[1][0].line - block[0][0].line if block[1:] else 2
         if block and (
-            len(row) != len(block[0]) or is_heading or row[0].line > block[-1][0].line + 2
+            len(row) != len(block[0]) or is_heading or row[0].line > block[-1][0].line + gap
         ):
             is_near = row and row[0].line <= block[-1][0].line + MOST_LINES
             yield block, row if is_near else []

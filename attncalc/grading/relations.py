@@ -44,6 +44,8 @@ ROOTS = (1, 2, 3, 4, 8, 16, 32, 64)
 """d_k, whose root may divide scores before a softmax."""
 LARGEST_ROOT, SCALED = 1024, 0.06
 """The largest of other roots that divide scores, and the largest relative error of its square."""
+MASKED = ("-", "–", "—", ".", "·", "…")
+"""What is printed for masked entries."""
 SLACK, SAME = 1e-9, "the matrix on"
 ROUNDED, MANY = 2.5, 150
 """The largest error by rounding, in last units, and the entries searched for misprints."""
@@ -149,7 +151,7 @@ def _wrong(
 
     sure: the texts of matrices that follow from others; a misprint is in a copy of their row.
     """
-    around = frozenset(line for other in (each, *relation.of) for line in other.spread)
+    around = {line for other in (each, *relation.of) for line in other.spread}
     of = tuple(dict.fromkeys(other.spread[0] for other in relation.of))
     while found := _misprint_before(each, relation, bad):
         one, place, text, relation = found
@@ -158,18 +160,20 @@ def _wrong(
         row = {text, *one.texts[place[0]]} - {one.texts[place[0]][place[1]]}
         copies = (n for n in between if row <= {t for _, t in texts_of_numbers(lines[n - 1])})
         if id(one.texts) in sure and (copy := next(copies, 0)):
-            yield Unlike(copy, relation.says, of, around, text, meant)
+            yield Unlike(copy, relation.says, of, frozenset(around), text, meant)
         else:
-            yield Unlike(line, relation.says, of, around, meant, text)
+            yield Unlike(line, relation.says, of, frozenset(around), meant, text)
+            around -= {*one.spread}
     made = relation.made
     right = (made.low + made.high) / 2
     ways = (0, 1) if "softmax" in relation.says else (0,)  # p - y, the gradient of a loss
     off = np.min([np.abs(each.values + way - right) for way in ways], axis=0)
-    for at in np.argwhere(~_agrees(each, made) & (off > ROUNDED * 2 * each.half)).tolist():
+    units = 1 if relation.make is add else ROUNDED
+    for at in np.argwhere(~_agrees(each, made) & (off > units * 2 * each.half)).tolist():
         text = each.text(at)
         line, count = each.lines[at[0]][at[1]], len(text.partition(".")[2])
         meant = f"{right[tuple(at)]:.{count}f}"
-        yield Unlike(line, relation.says, of, around, text, meant)
+        yield Unlike(line, relation.says, of, frozenset(around), text, meant)
 
 
 def _misprint_before(
@@ -302,7 +306,9 @@ def _matrix(
     values = np.array([[each.value for each in row] for row in entries], float)
     counts = np.array([[each.decimals for each in row] for row in entries])
     half = np.where((counts > 0) & (counts <= MOST_DECIMALS), 0.5 * 10.0**-counts, 0)
-    return None if np.isnan(values).any() else Shown(rows, lines, values, half, kind)
+    is_masked = np.array([[text in MASKED for text in row] for row in rows])
+    is_number = (~np.isnan(values) | is_masked).all() and not is_masked.all()
+    return Shown(rows, lines, values, half, kind) if is_number else None
 
 
 def _relation_of(
@@ -352,6 +358,7 @@ def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
 
 def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iterator[Relation]:
     """Yield the products and sums of two matrices that agree with one in nearly all entries."""
+    ones, others = [*ones], [*others]
     groups: dict[tuple[int, ...], list[Shown]] = {}
     for other in others:
         groups.setdefault(other.values.shape, []).extend([] if other.kind else [other])
@@ -362,6 +369,7 @@ def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iter
             ("the product of", matmul, width == height and count == size),
             ("the product, transposed, of", _by_transposed, width == count and height == size),
             ("the sum of", add, (rows, width) == (height, count) == each.values.shape),
+            ("side by side,", _beside, rows == height == len(each.values) and width + count == size),
         )
         for says, make, fits in kinds if len(each.values) in (1, rows) else ():
             if fits:
@@ -380,6 +388,14 @@ def _stacked(group: Sequence[Shown]) -> Interval:
 
 def _by_transposed(one: Interval, other: Interval) -> Any:
     return one @ other.each(lambda end: np.swapaxes(end, -1, -2))
+
+
+def _beside(one: Interval, other: Interval) -> Interval:
+    """Return both side by side, the first also beside each of several."""
+    pairs = zip(ends_of(one), ends_of(other), strict=True)
+    return Interval(
+        *(np.concatenate((np.broadcast_to(a, (*b.shape[:-1], a.shape[-1])), b), -1) for a, b in pairs)
+    )
 
 
 def _in_shape(relation: Relation, rows: int, each: Shown) -> Iterator[Relation]:
@@ -408,14 +424,30 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
     yield "the shares in the sum of", lambda x: share(x.low, x.high)
     yield "the shares, in the last entry, of", lambda x: x / x[:, -1:]
     yield "the layer norm of", _norm
-    is_hidden = each.values == 0 if one.values.shape == each.values.shape else False
-    for root in ROOTS:
+    yield "the exponentials, or sums with 1 if positive, of", _elu
+    if root := _root_of_softmax(each, one):
+        is_hidden = (each.values == 0) | np.isnan(each.values) | np.isnan(one.values)
         yield (
             "the softmax of" + f" 1/√{root} times" * (root > 1),
             partial(_weights, is_hidden, root),
         )
     if root := _root(each, one):
         yield f"1/√{root} times", lambda x: x / np.sqrt(root)
+
+
+def _elu(x: Interval) -> Interval:
+    return x.each(lambda end: np.where(end > 0, end + 1, np.exp(end)))
+
+
+def _root_of_softmax(each: Shown, one: Shown) -> int:
+    """Return which root the weights show: that of most of their logarithms; 0 for none."""
+    if one.values.shape != each.values.shape or (each.values < 0).any():
+        return 0
+    largest = np.nanargmax(each.values, axis=-1, keepdims=True)
+    after, before = (x - np.take_along_axis(x, largest, -1) for x in (np.log(each.values), one.values))
+    ratios = (before / after) ** 2
+    ratios = ratios[np.isfinite(ratios) & (ratios > 0)]
+    return min(ROOTS, key=lambda x: abs(np.log(np.median(ratios) / x))) if ratios.size else 0
 
 
 def _weights(is_hidden: Matrix | bool, root: int, x: Interval) -> Interval:
@@ -453,7 +485,8 @@ def _norm(x: Interval) -> Interval:
 def _agrees(each: Shown, made: Interval) -> Matrix:
     """Return which entries are possible."""
     low, high = made.low - each.half - SLACK, made.high + each.half + SLACK
-    return np.asarray((each.values >= low) & (each.values <= high))
+    inside = (each.values >= low) & (each.values <= high)
+    return np.asarray(inside | np.isnan(each.values))
 
 
 def _bits(each: Shown, made: Interval, agrees: Matrix) -> float:
@@ -462,7 +495,7 @@ def _bits(each: Shown, made: Interval, agrees: Matrix) -> float:
     width = np.maximum(made.high - made.low, unit)
     is_telling = np.isfinite(each.values) & (each.values != 0)
     ratios = np.maximum(1, 2 * each.values[np.isfinite(each.values)].std() / width)
-    bits = np.where(agrees & is_telling, np.minimum(np.log2(ratios), LARGEST), 0)
+    bits = np.where(agrees & is_telling, np.nan_to_num(np.minimum(np.log2(ratios), LARGEST)), 0)
     ordered = np.argsort(~agrees.ravel(), kind="stable")
     _, firsts = np.unique(np.abs(each.values.ravel()[ordered]), return_index=True)
     return float(bits.ravel()[ordered][firsts].sum())
