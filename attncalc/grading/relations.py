@@ -125,7 +125,7 @@ def related(lines: Sequence[str], bad: Container[tuple[int, str]] = ()) -> Relat
     sure: set[int] = set()
     every = _shown(lines)
     for place, each in enumerate(every):
-        relation = _relation_of(each, known, bad)
+        relation = _relation_of(each, known)
         known.append(each)
         if relation is None:
             continue
@@ -135,8 +135,10 @@ def related(lines: Sequence[str], bad: Container[tuple[int, str]] = ()) -> Relat
         if not wrong.any():
             sure.add(id(each.texts))
             explained += [each] * (len(relation.of) == 1 and not relation.says.endswith(SAME))
-        elif len(relation.of) > 1 or not _is_used(each, repaired, known[:-1], every[place + 1 :]):
-            own = [*_wrong(each, relation, lines, sure, bad)]
+            continue
+        is_used = _is_used(each, repaired, [*every[:place], *every[place + 1 :]])
+        if len(relation.of) > 1 or not is_used:
+            own = [*_wrong(each, relation, lines, sure, None if is_used else bad)]
             told = {(one.line, one.found) for one in said}  # a part of a matrix
             said += [one for one in own if (one.line, one.found) not in told]
             known += [repaired] * any(one.line in each.spread for one in own)
@@ -145,7 +147,7 @@ def related(lines: Sequence[str], bad: Container[tuple[int, str]] = ()) -> Relat
 
 def _wrong(
     each: Shown, relation: Relation, lines: Sequence[str], sure: Container[int],
-    bad: Container[tuple[int, str]],
+    bad: Container[tuple[int, str]] | None,
 ) -> Iterator[Unlike]:  # fmt: skip
     """Yield the misprints before a matrix that cause wrong entries, and its other wrong entries.
 
@@ -177,12 +179,14 @@ def _wrong(
 
 
 def _misprint_before(
-    each: Shown, relation: Relation, bad: Container[tuple[int, str]]
+    each: Shown, relation: Relation, bad: Container[tuple[int, str]] | None
 ) -> tuple[Shown, tuple[int, ...], str, Relation] | None:
     """Return the matrix whose misprint causes most wrong entries: its place, right text, relation.
 
     It is likelier than several here; with other digits, or if it is known, also than one here at
-    the same place.
+    the same place, which is no misprint.
+
+    bad: lines and numbers that are known to be wrong; None if those here are used later.
     """
     right = _agrees(each, relation.made)
     off = np.argwhere(~right).tolist()
@@ -192,7 +196,8 @@ def _misprint_before(
     for i, one in enumerate(relation.of):
         for place in product(*map(range, one.values.shape)) if one.values.size < MANY else ():
             is_same = one.values.shape == each.values.shape and [*place] in off
-            told = (one.lines[place[0]][place[1]], one.text(place)) in bad
+            is_same = is_same and not _is_misprinted(each, relation.made, place)
+            told = bad is None or (one.lines[place[0]][place[1]], one.text(place)) in bad
             for text in misprints(one.text(place)) if off else ():
                 values = one.values.copy()
                 values[place] = float(text)
@@ -205,10 +210,11 @@ def _misprint_before(
     return best
 
 
-def _is_used(each: Shown, repaired: Shown, known: Sequence[Shown], later: Sequence[Shown]) -> bool:
+def _is_used(each: Shown, repaired: Shown, others: Sequence[Shown]) -> bool:
     """Return whether more entries of later matrices follow from one as printed than as repaired."""
-    behind = (other for other in later if other.spread[0] > each.spread[-1])
-    return any(_fit(other, each, known) > _fit(other, repaired, known) for other in behind)
+    behind = [other for other in others if other.spread[0] > each.spread[-1]]
+    fits = [[_fit(other, one, others) for one in (each, repaired)] for other in behind]
+    return any(a > b for a, b in fits) and not any(a < b for a, b in fits)
 
 
 def _fit(each: Shown, one: Shown, others: Sequence[Shown]) -> int:
@@ -311,9 +317,7 @@ def _matrix(
     return Shown(rows, lines, values, half, kind) if is_number else None
 
 
-def _relation_of(
-    each: Shown, known: Sequence[Shown], bad: Container[tuple[int, str]] = ()
-) -> Relation | None:
+def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
     """Return the relation by which all or nearly all entries of a matrix follow from others.
 
     None if too few do to tell.
@@ -339,11 +343,10 @@ def _relation_of(
         return whole
     wrong = np.argwhere(~_agrees(each, best.made)).tolist()
     swapped = [_is_misprinted(each, best.made, place) for place in wrong]
-    count = sum(swapped) or int(_misprint_before(each, best, bad) is not None)
-    if each.kind and count < len(wrong):
-        return None
+    count = sum(swapped) or int(_misprint_before(each, best, None) is not None)
     first = min(one.spread[0] for one in best.of)
     among = math.log2(2 * (1 + sum(one.spread[0] >= first for one in known)) * len(ROOTS))
+    among += 2 * MISPRINTED * (each.kind != MATRIX and count < len(wrong))
     return best if most + MISPRINTED * count >= ENOUGH + among else None
 
 

@@ -94,7 +94,7 @@ PREFIXES = (*(base**n for base in (1000, 1024) for n in (-3, -2, -1, 1, 2, 3)), 
 _LISTED = re.compile(r"^[\s>]{0,12}(?:(?:[-*•]|\(?\w{1,3}[.)])\s+){0,2}")
 _IN_ROWS = re.compile(r"\[\[[^\[\]]{1,2000}\]\]")
 _PIECE = re.compile(r"\\\\|[^()\[\]{};|\\]{1,2000}|.")
-_NUMBERS = re.compile(r"\[([-+\d.,; ]{1,200})\]")
+_NUMBERS = re.compile(r"\[([-+\d.,; ]{1,200})\]|\((-?\d[\d.]*(?: {1,3}-?\d[\d.]*)+)\)")
 _SUM = r"(?:row |line )?(?:sums?|totals?|summen?|sommes?|sumas?|somas?|somm[ae]|som|Σ|∑|Z)"
 _SUMMED = re.compile(
     r"[(\[]([-+\d.,; ]{3,200})[)\]][ ,;:$]{0,4}(?:(?:with|and|their|mit|et|con|com) )?"
@@ -111,8 +111,8 @@ _SUM_SAID = re.compile(
 """A sum that words name: with sum 7.1058, The sum is 5.48."""
 _LIST = re.compile(
     r"((?<![\w.^])\d[\d.]{0,18}"
-    r"(?:[ $]{0,3}(?:[,、;]|,? ?\b(?:and|und|et|y|e|と|和)\b)[ $]{0,3}\d[\d.]{0,18})+)"
-    r"[^\d\n=]{0,40}$"
+    r"(?:[ $]{0,3}(?:[,、;]{1,2}|,? ?\b(?:and|und|et|y|e|と|和)\b)[ $]{0,3}\d[\d.]{0,18})+)"
+    r"[^\d=]{0,40}$"
 )
 """Numbers of a sentence, up to the name of their sum."""
 _RESULTS = re.compile(r"= ?\$?(\d{1,9}(?:\.\d{1,9})?)(?!\.?\w)(?![ $]{0,3}[-+*/·=^])")
@@ -183,7 +183,7 @@ class _Arithmetic(Parser):
         value = self.atom()
         while self.next in ("^", "ᵀ"):
             if self.take() == "ᵀ":
-                value = np.transpose(value)
+                value = np.transpose(value) if np.ndim(value) > 1 else np.atleast_2d(value)
             else:
                 value = _scalar(value) ** _scalar(self._deeper(self.signed))
         return value
@@ -246,6 +246,8 @@ def _times(one: Any, other: Any, sign: str) -> Any:
         raise NoValue
     if one.ndim == 2 and one.shape[1] != len(other) and other.ndim == 1:
         other = other[np.newaxis]  # a column times a row
+    elif one.ndim == 1 and other.ndim == 2 and len(other) == 1:
+        one = one[:, np.newaxis]
     return one @ other
 
 
@@ -520,7 +522,7 @@ def _parts(line: str) -> Iterator[str]:
 
 def _with_commas(numbers: re.Match[str]) -> str:
     """Return a vector, or rows, of numbers separated by spaces as one separated by commas."""
-    rows_ = [row.replace(",", " ").split() for row in numbers[1].split(";")]
+    rows_ = [row.replace(",", " ").split() for row in (numbers[1] or numbers[2]).split(";")]
     if any(not each[-1].isdigit() for row in rows_ for each in row):
         return numbers[0]
     inside = [", ".join(row) for row in rows_]
