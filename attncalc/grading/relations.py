@@ -346,7 +346,10 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
     count = sum(swapped) or int(_misprint_before(each, best, None) is not None)
     first = min(one.spread[0] for one in best.of)
     among = math.log2(2 * (1 + sum(one.spread[0] >= first for one in known)) * len(ROOTS))
-    among += 2 * MISPRINTED * (each.kind != MATRIX and count < len(wrong))
+    if each.kind and count < len(wrong):
+        if each.kind == COLUMN or "softmax" not in best.says:
+            return None
+        among += MISPRINTED
     return best if most + MISPRINTED * count >= ENOUGH + among else None
 
 
@@ -372,7 +375,11 @@ def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iter
             ("the product of", matmul, width == height and count == size),
             ("the product, transposed, of", _by_transposed, width == count and height == size),
             ("the sum of", add, (rows, width) == (height, count) == each.values.shape),
-            ("side by side,", _beside, rows == height == len(each.values) and width + count == size),
+            (
+                "side by side,",
+                _beside,
+                rows == height == len(each.values) and width + count == size,
+            ),
         )
         for says, make, fits in kinds if len(each.values) in (1, rows) else ():
             if fits:
@@ -397,7 +404,10 @@ def _beside(one: Interval, other: Interval) -> Interval:
     """Return both side by side, the first also beside each of several."""
     pairs = zip(ends_of(one), ends_of(other), strict=True)
     return Interval(
-        *(np.concatenate((np.broadcast_to(a, (*b.shape[:-1], a.shape[-1])), b), -1) for a, b in pairs)
+        *(
+            np.concatenate((np.broadcast_to(a, (*b.shape[:-1], a.shape[-1])), b), -1)
+            for a, b in pairs
+        )
     )
 
 
@@ -447,7 +457,9 @@ def _root_of_softmax(each: Shown, one: Shown) -> int:
     if one.values.shape != each.values.shape or (each.values < 0).any():
         return 0
     largest = np.nanargmax(each.values, axis=-1, keepdims=True)
-    after, before = (x - np.take_along_axis(x, largest, -1) for x in (np.log(each.values), one.values))
+    after, before = (
+        x - np.take_along_axis(x, largest, -1) for x in (np.log(each.values), one.values)
+    )
     ratios = (before / after) ** 2
     ratios = ratios[np.isfinite(ratios) & (ratios > 0)]
     return min(ROOTS, key=lambda x: abs(np.log(np.median(ratios) / x))) if ratios.size else 0

@@ -667,7 +667,11 @@ def is_sure(wrong: Sequence[Sum], count: int) -> bool:
     """Return whether wrong entries, of so many, are misprints, or most entries are right."""
     if not all(_ANY.fullmatch(each.result) for each in wrong):
         return False
-    far = all(abs(e.value - float(e.result)) > CARRIED * half_unit(e.result) for e in wrong)
+    far = all(
+        abs(e.value - float(e.result)) > CARRIED * half_unit(e.result)
+        or abs(e.value + float(e.result)) < DUST  # the sign is another one
+        for e in wrong
+    )
     swapped = all(is_misprint(each.result, each.value) for each in wrong)
     return far and (swapped or MOST_RIGHT * len(wrong) <= count)
 
