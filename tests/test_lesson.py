@@ -630,24 +630,14 @@ TABLE = """| key | score | exp | weight |
 | 3 | 0.2 | 1.221 | 0.106 |
 | 4 | -1.5 | 0.223 | 0.019 |
 """
-SPREAD = """| token | mean | variance | deviation |
-|---|---|---|---|
-| 1 | 2.0436 | 1.5874 | 1.2599 |
-| 2 | 2.6578 | 6.4096 | 2.5317 |
-| 3 | 2.0704 | 1.5379 | 1.2401 |
-"""
 
 
 @pytest.mark.parametrize(
     ("text", "right", "wrong"),
     [
         (TABLE, "2.718", "2.178"),
-        (TABLE, "1.221", "1.212"),
-        (SPREAD, "6.4096", "6.0496"),  # its root is printed beside it
         ("e = [0.2 1.1 -0.5 0.9]\n\nalpha = [0.1675 0.4120 0.0832 0.3373]\n", "0.4120", "0.4210"),
         ("The weights are 0.1755, 0.4317 and 0.3928. The largest is 0.4317.\n", "0.3928", ""),
-        ("A = [[0.2198 0.7802], [0.4506 0.5494]]\n\nIt puts a weight of 0.4506 on it.\n",
-         "0.4506 on", "0.4560 on"),
     ],
 )  # fmt: skip
 def test_a_misprint_in_columns_rows_and_sentences_is_found(

@@ -19,17 +19,12 @@ MOST_NUMBERS = 20_000
 """The largest number of numbers of an example that are compared."""
 PRODUCTS = frozenset("·×*\\")
 """The signs of products; LaTeX commands begin with the last."""
-MOST_LINES = 4
-"""The largest number of lines from a column to its sum."""
 DECIMALS = 2
 """The fewest decimals, without zeros at their end, of a number that tells its row."""
 FEWEST_WORDS = 3
 """The fewest words of a line that repeats a row in a sentence."""
-LARGEST_CHANCE = 1 / 16
-"""The largest probability that a number has the digits of another one by chance, swapped."""
-_NUMBER, _DECIMAL, _WORD = (
+_NUMBER, _WORD = (
     re.compile(r"-?\d{1,9}(?:\.\d{1,15})?"),
-    re.compile(r"(?<![\w.])-?\d{1,4}\.\d{2,9}(?!\.?\w)"),
     re.compile(r"[^\W\d_]{2,}|[\u3040-\u9fff]"),
 )
 _ROW = re.compile(
@@ -63,8 +58,8 @@ class Printed(NamedTuple):
 Rows = list[list[Printed]]
 
 
-def stacked(numbers: Sequence[Printed]) -> Iterator[tuple[Rows, list[Printed]]]:
-    """Yield lines below each other with the same count of numbers, and the line below them.
+def stacked(numbers: Sequence[Printed]) -> Iterator[Rows]:
+    """Yield lines below each other with the same count of numbers.
 
     Products of written-out work are in no block.
     """
@@ -77,8 +72,7 @@ def stacked(numbers: Sequence[Printed]) -> Iterator[tuple[Rows, list[Printed]]]:
         if block and (
             len(row) != len(block[0]) or is_heading or row[0].line > block[-1][0].line + gap
         ):
-            is_near = row and row[0].line <= block[-1][0].line + MOST_LINES
-            yield block, row if is_near else []
+            yield block
             block = []
         block += [row] * (not is_heading)
 
@@ -139,12 +133,10 @@ def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
                 told.add(text)
                 yield "a repeated row", Printed(line, text, float(text)), meant[0]
             known.setdefault(text, line)
-    for says, ways in (("a row of weights", _in_weights(texts)),
-                       ("a repeated number", _misprinted_alone(lines))):  # fmt: skip
-        for one, right in ways:
-            if one.text not in told:
-                told.add(one.text)
-                yield says, one, right
+    for one, right in _in_weights(texts):
+        if one.text not in told:
+            told.add(one.text)
+            yield "a row of weights", one, right
 
 
 def _in_weights(rows: Sequence[tuple[int, list[str]]]) -> Iterator[tuple[Printed, str]]:
@@ -178,26 +170,6 @@ def _in_rows_of_weights(rows: Sequence[tuple[int, list[str]]]) -> Iterator[tuple
         ]
         if abs(values.sum() - 1) > 2 * room and len(swapped) == 1:
             yield Printed(line, swapped[0][0], float(swapped[0][0])), swapped[0][1]
-
-
-def _misprinted_alone(lines: Sequence[str]) -> Iterator[tuple[Printed, str]]:
-    """Yield numbers of sentences that are printed once, with swapped digits of another number."""
-    said = [(n, text) for n, line in enumerate(lines, start=1) for text in _DECIMAL.findall(line)]
-    said = said[:MOST_NUMBERS]
-    by_size = Counter(abs(float(text)) for _, text in said)
-    places = {_decimals(text) for _, text in said}
-    rounded = {r for each in by_size for count in places if (r := round(each, count)) != each}
-    for line, text in said:
-        digits = text.strip("-0.").replace(".", "")
-        size, own = abs(float(text)), _decimals(text.rstrip("0"))
-        is_known = by_size[size] > 1 or size in rounded
-        meant = [e for e in misprints(text) if abs(float(e)) in by_size and abs(float(e)) != size]
-        meant = [e for e in meant if e not in lines[line - 1]]  # the line compares both
-        meant = [e for e in meant if int(abs(float(e))) == int(size)]
-        is_chance = len(by_size) * len(digits) > LARGEST_CHANCE * 10 ** len(digits)
-        is_one = len(meant) == 1 and own >= DECIMALS and not (is_known or is_chance)
-        if is_one and _is_sentence(lines, line):
-            yield Printed(line, text, float(text)), meant[0]
 
 
 def _decimals(text: str) -> int:

@@ -29,8 +29,8 @@ MOST_MATRICES, MOST_ENTRIES = 80, 2_000
 MOST_LINES, LONGEST_LINE = 12, 2_000
 """The most lines from a row of a matrix to the next, and the longest line that is searched."""
 MOST_LISTS = 60
-"""The most columns of numbers, and the most rows outside matrices."""
-MATRIX, COLUMN, ROW = range(3)
+"""The most stacks of rows, and the most rows, outside matrices."""
+MATRIX, ROW = range(2)
 """The kinds of what is printed."""
 FEWEST = 3
 """The fewest entries of a matrix in which one can be wrong."""
@@ -54,7 +54,7 @@ ROUNDED, MANY = 2.5, 150
 class Shown(NamedTuple):
     """A matrix of a text: its entries as typed and their lines, their values and half last units.
 
-    kind: whether it is a matrix, or a column or row of numbers, which are rows here.
+    kind: whether it is a matrix, or a row of numbers.
     """
 
     texts: Sequence[Sequence[str]]
@@ -233,7 +233,7 @@ def _least(size: int) -> float:
 
 
 def _shown(lines: Sequence[str]) -> list[Shown]:
-    """Return the matrices of a text, and its columns of numbers outside them, in its order."""
+    """Return the matrices of a text, and rows of numbers outside them, in its order."""
     blocks, document = blocks_of("\n".join(lines), lambda _: False, lambda *_: False)
     bracketed = {*map(id, document.grids.values())}
     tables = [each.grid for each in blocks if each.grid and id(each.grid) not in bracketed]
@@ -257,19 +257,13 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
         if n not in inside
         for signs, text in own
     ]
-    made: dict[int, list[Sequence[Sequence[Printed]]]] = {MATRIX: [], COLUMN: [], ROW: []}
-    for block, below in stacked(numbers):
-        made[MATRIX] += matrices_of(block)
-        columns = ([*column, *below[:1]] for column in zip(*block, strict=True))
-        # the last may be their sum
-        made[COLUMN] += [[own] for column in columns for own in (column, column[:-1])]
-    made[ROW] += [[own] for row in rows_of(numbers) for own in (row, row[:-1], row[1:], row[1:-1])]
-    for kind, several in made.items():
+    stacks = [made for block in stacked(numbers) for made in matrices_of(block)]
+    rows = [[own] for row in rows_of(numbers) for own in (row, row[:-1], row[1:], row[1:-1])]
+    for kind, several in ((MATRIX, stacks), (ROW, rows)):
         every = (
             _matrix([[n.text for n in row] for row in each],
                     [[n.line for n in row] for row in each], kind)
             for each in several
-            if kind != COLUMN or len({n.line for n in each[0]}) == len(each[0])
         )  # fmt: skip
         is_new = (e for e in every if e and not any(_are_same(e, one) for one in found))
         found += islice(is_new, MOST_LISTS)
@@ -347,17 +341,14 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
     first = min(one.spread[0] for one in best.of)
     among = math.log2(2 * (1 + sum(one.spread[0] >= first for one in known)) * len(ROOTS))
     if each.kind and count < len(wrong):
-        if each.kind == COLUMN or "softmax" not in best.says:
-            return None
-        among += MISPRINTED
+        among += MISPRINTED if "softmax" in best.says else np.inf
     return best if most + MISPRINTED * count >= ENOUGH + among else None
 
 
 def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
     """Yield the functions of single matrices that may have the shape of one."""
     for one in known:
-        are_alike = len({one.kind == COLUMN, each.kind == COLUMN}) == 1
-        if are_alike and one.values.shape[1] == each.values.shape[1]:
+        if one.values.shape[1] == each.values.shape[1]:
             for says, make in _functions(each, one):
                 yield from _in_shape(Relation(says, (one,), make), one.values.shape[0], each)
 
@@ -368,8 +359,8 @@ def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iter
     groups: dict[tuple[int, ...], list[Shown]] = {}
     for other in others:
         groups.setdefault(other.values.shape, []).extend([] if other.kind else [other])
-    size, columns = each.values.shape[1], [one for one in ones if one.kind != COLUMN]
-    for one, group in product(columns, filter(None, groups.values())):
+    size = each.values.shape[1]
+    for one, group in product(ones, filter(None, groups.values())):
         (rows, width), (height, count) = one.values.shape, group[0].values.shape
         kinds = (
             ("the product of", matmul, width == height and count == size),
@@ -430,13 +421,9 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
     """Yield functions of a matrix whose masked entries are 0 in another."""
     yield SAME, lambda x: x
     yield "the exponentials of", lambda x: x.each(np.exp)
-    if one.values.shape == each.values.shape and ((one.values < 0) & (each.values == 0)).any():
-        yield "the positive part of", lambda x: x.each(lambda end: np.maximum(end, 0))
     yield "the tanh of", lambda x: x.each(np.tanh)
     yield "the square roots of", lambda x: x.each(np.sqrt)
     yield "the shares in the sum of", lambda x: share(x.low, x.high)
-    yield "the shares, in the last entry, of", lambda x: x / x[:, -1:]
-    yield "the layer norm of", _norm
     yield "the exponentials, or sums with 1 if positive, of", _elu
     if root := _root_of_softmax(each, one):
         is_hidden = (each.values == 0) | np.isnan(each.values) | np.isnan(one.values)
@@ -471,30 +458,14 @@ def _weights(is_hidden: Matrix | bool, root: int, x: Interval) -> Interval:
 
 
 def _root(each: Shown, one: Shown) -> int:
-    """Return the whole number whose root divides one matrix, as most entries show; 0 for none.
-
-    Counts of rows are not divided.
-    """
-    counts = np.arange(one.values.size)
-    is_count = one.kind == COLUMN and any(
-        np.array_equal(one.values.ravel(), counts + first) for first in (0, 1)
-    )
-    if one.values.shape != each.values.shape or is_count:
+    """Return the whole number whose root divides one matrix, as most entries show; 0 for none."""
+    if one.values.shape != each.values.shape:
         return 0
     ratios = (one.values / each.values) ** 2
     ratios = ratios[np.isfinite(ratios)]
     root = float(np.median(ratios)) if ratios.size else 0.0
     is_whole = 1.5 < root < LARGEST_ROOT and abs(root - round(root)) < SCALED * root
     return round(root) if is_whole else 0
-
-
-def _norm(x: Interval) -> Interval:
-    """Return each row less its mean over its standard deviation, without eps, gain and bias."""
-    values = (x.low + x.high) / 2
-    deviation = values.std(axis=-1, keepdims=True)
-    middle = (values - values.mean(axis=-1, keepdims=True)) / deviation
-    half = (x.high - x.low).max(axis=-1, keepdims=True) / deviation
-    return Interval(middle - half, middle + half)
 
 
 def _agrees(each: Shown, made: Interval) -> Matrix:
