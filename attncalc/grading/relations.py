@@ -424,7 +424,8 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
     yield "the tanh of", lambda x: x.each(np.tanh)
     yield "the square roots of", lambda x: x.each(np.sqrt)
     yield "the shares in the sum of", lambda x: share(x.low, x.high)
-    yield "the exponentials, or sums with 1 if positive, of", _elu
+    if (one.values < 0).any() and not (one.kind or each.kind):
+        yield "the exponentials, or sums with 1 if positive, of", _elu
     if root := _root_of_softmax(each, one):
         is_hidden = (each.values == 0) | np.isnan(each.values) | np.isnan(one.values)
         yield (
