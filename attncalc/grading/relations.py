@@ -424,8 +424,6 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
     yield "the tanh of", lambda x: x.each(np.tanh)
     yield "the square roots of", lambda x: x.each(np.sqrt)
     yield "the shares in the sum of", lambda x: share(x.low, x.high)
-    if (one.values < 0).any() and not (one.kind or each.kind):
-        yield "the exponentials, or sums with 1 if positive, of", _elu
     if root := _root_of_softmax(each, one):
         is_hidden = (each.values == 0) | np.isnan(each.values) | np.isnan(one.values)
         yield (
@@ -434,10 +432,6 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
         )
     if root := _root(each, one):
         yield f"1/√{root} times", lambda x: x / np.sqrt(root)
-
-
-def _elu(x: Interval) -> Interval:
-    return x.each(lambda end: np.where(end > 0, end + 1, np.exp(end)))
 
 
 def _root_of_softmax(each: Shown, one: Shown) -> int:
