@@ -438,7 +438,7 @@ def _root_of_softmax(each: Shown, one: Shown) -> int:
     """Return which root the weights show: that of most of their logarithms; 0 for none."""
     if one.values.shape != each.values.shape or (each.values < 0).any():
         return 0
-    largest = np.nanargmax(each.values, axis=-1, keepdims=True)
+    largest = np.nan_to_num(each.values).argmax(axis=-1, keepdims=True)
     after, before = (
         x - np.take_along_axis(x, largest, -1) for x in (np.log(each.values), one.values)
     )
