@@ -42,8 +42,8 @@ MOST_WRONG = 0.2
 """The largest share of wrong entries."""
 ROOTS = (1, 2, 3, 4, 8, 16, 32, 64)
 """d_k, whose root may divide scores before a softmax."""
-LARGEST_ROOT, SCALED = 1024, 0.06
-"""The largest of other roots that divide scores, and the largest relative error of its square."""
+LARGEST_ROOT, SCALED, MOST_OFF = 1024, 0.06, 0.25
+"""The largest of other roots that divide scores, and the largest errors of its square."""
 MASKED = ("-", "–", "—", ".", "·", "…")
 """What is printed for masked entries."""
 SLACK, SAME = 1e-9, "the matrix on"
@@ -166,6 +166,8 @@ def _wrong(
         else:
             yield Unlike(line, relation.says, of, frozenset(around), meant, text)
             around -= {*one.spread}
+    if relation.make is add and bad is None:
+        return  # a term of the sum is wrong, and it is not known which
     made = relation.made
     right = (made.low + made.high) / 2
     ways = (0, 1) if "softmax" in relation.says else (0,)  # p - y, the gradient of a loss
@@ -340,7 +342,7 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
     count = sum(swapped) or int(_misprint_before(each, best, None) is not None)
     first = min(one.spread[0] for one in best.of)
     among = math.log2(2 * (1 + sum(one.spread[0] >= first for one in known)) * len(ROOTS))
-    if each.kind and count < len(wrong):
+    if (each.kind or len(each.values) == 1) and count < len(wrong):
         among += MISPRINTED if "softmax" in best.says else np.inf
     return best if most + MISPRINTED * count >= ENOUGH + among else None
 
@@ -423,7 +425,8 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
     yield "the exponentials of", lambda x: x.each(np.exp)
     yield "the tanh of", lambda x: x.each(np.tanh)
     yield "the square roots of", lambda x: x.each(np.sqrt)
-    yield "the shares in the sum of", lambda x: share(x.low, x.high)
+    if not (one.values < 0).any():
+        yield "the shares in the sum of", lambda x: share(x.low, x.high)
     if root := _root_of_softmax(each, one):
         is_hidden = (each.values == 0) | np.isnan(each.values) | np.isnan(one.values)
         yield (
@@ -459,7 +462,7 @@ def _root(each: Shown, one: Shown) -> int:
     ratios = (one.values / each.values) ** 2
     ratios = ratios[np.isfinite(ratios)]
     root = float(np.median(ratios)) if ratios.size else 0.0
-    is_whole = 1.5 < root < LARGEST_ROOT and abs(root - round(root)) < SCALED * root
+    is_whole = 1.5 < root < LARGEST_ROOT and abs(root - round(root)) < min(SCALED * root, MOST_OFF)
     return round(root) if is_whole else 0
 
 

@@ -45,6 +45,7 @@ LONG = 100_000
 """Characters of an example up to which it is tried by other conventions: each reads it again."""
 LATEST = 3.5
 """The largest error by rounding on the way, in units of the last place."""
+OTHER_NUMBERS = "the lesson computes it from other numbers than those read before it"
 DONE, FOUND, NOTHING = 0, 1, 2
 """How the command ends."""
 _OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty", "atol", "rtol",
@@ -284,8 +285,7 @@ def _by_own_results(
         run = [*entries]
         left = [each for place, each in run if place not in rounded]
         if name in other:
-            why = "the lesson computes it from other numbers than those read before it"
-            yield Finding(UNCHECKED, name, why=why), run[0][1][1], run[-1][1][2]
+            yield Finding(UNCHECKED, name, why=OTHER_NUMBERS), run[0][1][1], run[-1][1][2]
         elif left:
             yield from left
         else:
@@ -295,7 +295,7 @@ def _by_own_results(
 def _of_own_matrix(
     lesson: Lesson, example: Example, answer: Answer, results: Sequence[Finding]
 ) -> list[Finding]:
-    """Return results without the wrong ones of a matrix that is not that of the step.
+    """Return results; a matrix that is not that of the step is left out, or not checked.
 
     It has another shape by itself, its entries are not printed as such, or all of them are wrong:
     for weights, if the right ones are printed.
@@ -304,6 +304,7 @@ def _of_own_matrix(
     printed = {abs(number) for line in lines for number in numbers_of(line)}
     found = [(e.name, numbers_of(e.found.replace(",", ".")), e.kind) for e in results]
     others = {n for n, own, kind in found if kind == WRONG and not {*map(abs, own)} <= printed}
+    none = set[str]()
     for name, group in groupby(results, lambda each: each.name):
         shape = answer.matrices[name].shape
         wrong = [each.right for each in group if each.kind == WRONG]
@@ -314,7 +315,9 @@ def _of_own_matrix(
             and (name != "A" or has_run([*chain(*map(numbers_of, lines))], [*map(float, wrong)]))
         ):
             others.add(name)
-    return [each for each in results if each.kind != WRONG or each.name not in others]
+            none |= {name} if is_none and name != "A" else set()
+    own_results = [e for e in results if e.kind != WRONG or e.name not in others]
+    return own_results + [Finding(UNCHECKED, name, why=OTHER_NUMBERS) for name in sorted(none)]
 
 
 def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:
