@@ -371,7 +371,7 @@ def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iter
             (
                 "side by side,",
                 _beside,
-                rows == height == len(each.values) and width + count == size,
+                (rows, size) == (height, width + count) == each.values.shape,
             ),
         )
         for says, make, fits in kinds if len(each.values) in (1, rows) else ():
@@ -395,13 +395,11 @@ def _by_transposed(one: Interval, other: Interval) -> Any:
 
 def _beside(one: Interval, other: Interval) -> Interval:
     """Return both side by side, the first also beside each of several."""
-    pairs = zip(ends_of(one), ends_of(other), strict=True)
-    return Interval(
-        *(
-            np.concatenate((np.broadcast_to(a, (*b.shape[:-1], a.shape[-1])), b), -1)
-            for a, b in pairs
-        )
+    low, high = (
+        np.concatenate((np.broadcast_to(a, (*b.shape[:-1], a.shape[-1])), b), -1)
+        for a, b in zip(ends_of(one), ends_of(other), strict=True)
     )
+    return Interval(low, high)
 
 
 def _in_shape(relation: Relation, rows: int, each: Shown) -> Iterator[Relation]:
@@ -429,10 +427,8 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
         yield "the shares in the sum of", lambda x: share(x.low, x.high)
     if root := _root_of_softmax(each, one):
         is_hidden = (each.values == 0) | np.isnan(each.values) | np.isnan(one.values)
-        yield (
-            "the softmax of" + f" 1/√{root} times" * (root > 1),
-            partial(_weights, is_hidden, root),
-        )
+        says = "the softmax of" + f" 1/√{root} times" * (root > 1)
+        yield says, partial(_weights, is_hidden, root)
     if root := _root(each, one):
         yield f"1/√{root} times", lambda x: x / np.sqrt(root)
 
