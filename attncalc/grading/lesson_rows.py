@@ -19,17 +19,12 @@ MOST_NUMBERS = 20_000
 """The largest number of numbers of an example that are compared."""
 PRODUCTS = frozenset("·×*\\")
 """The signs of products; LaTeX commands begin with the last."""
-MOST_LINES = 4
-"""The largest number of lines from a column to its sum."""
 DECIMALS = 2
 """The fewest decimals, without zeros at their end, of a number that tells its row."""
 FEWEST_WORDS = 3
 """The fewest words of a line that repeats a row in a sentence."""
-LARGEST_CHANCE = 1 / 16
-"""The largest probability that a number has the digits of another one by chance, swapped."""
-_NUMBER, _DECIMAL, _WORD = (
+_NUMBER, _WORD = (
     re.compile(r"-?\d{1,9}(?:\.\d{1,15})?"),
-    re.compile(r"(?<![\w.])-?\d{1,4}\.\d{2,9}(?!\.?\w)"),
     re.compile(r"[^\W\d_]{2,}|[\u3040-\u9fff]"),
 )
 _ROW = re.compile(
@@ -60,20 +55,39 @@ class Printed(NamedTuple):
         return 10.0**-self.decimals
 
 
-def columns_of(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
-    """Yield the columns of lines below each other, with the first number below them.
+Rows = list[list[Printed]]
 
-    Products of written-out work are no columns.
+
+def stacked(numbers: Sequence[Printed]) -> Iterator[Rows]:
+    """Yield lines below each other with the same count of numbers.
+
+    Products of written-out work are in no block.
     """
-    block: list[list[Printed]] = []
-    rows = [row for row in _by_line(numbers) if not any(PRODUCTS & {*n.signs} for n in row)]
+    block: Rows = []
+    rows = [row for row in _by_line(numbers) if not any(PRODUCTS & {*n.signs} for n in row[1:])]
     for row in (*rows, []):
-        if block and (len(row) != len(block[0]) or row[0].line > block[-1][0].line + 2):
-            is_near = row and row[0].line <= block[-1][0].line + MOST_LINES
-            for column in zip(*block, strict=True):
-                yield [*column, *row[:1]] if is_near else [*column]
+        values = [each.value for each in row]
+        is_heading = values in ([*range(len(row))], [*range(1, len(row) + 1)])
+        gap = block[1][0].line - block[0][0].line if block[1:] else 2
+        if block and (
+            len(row) != len(block[0]) or is_heading or row[0].line > block[-1][0].line + gap
+        ):
+            yield block
             block = []
-        block.append(row)
+        block += [row] * (not is_heading)
+
+
+def matrices_of(block: Rows) -> Iterator[Rows]:
+    """Yield the vectors in brackets, below or beside each other, or the whole block, and parts."""
+    width = len(block[0])
+    begins = [i for i in range(width) if all({*"(["} & {*row[i].signs} for row in block)]
+    ends = [i for i in range(1, width) if all({*")]"} & {*row[i].signs} for row in block)]
+    spans = [(i, min([j for j in (*ends, width) if j > i])) for i in begins]
+    if len(block) == 1:
+        yield [block[0][i:j] for i, j in spans if j - i == spans[0][1] - spans[0][0] > 1]
+    elif block:
+        spans = spans or [(i, j) for i in (0, 1) for j in (width, width - 1)]
+        yield from ([row[i:j] for row in block] for i, j in spans if j - i > 1)
 
 
 def rows_of(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
@@ -119,12 +133,10 @@ def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
                 told.add(text)
                 yield "a repeated row", Printed(line, text, float(text)), meant[0]
             known.setdefault(text, line)
-    for says, ways in (("a row of weights", _in_weights(texts)),
-                       ("a repeated number", _misprinted_alone(lines))):  # fmt: skip
-        for one, right in ways:
-            if one.text not in told:
-                told.add(one.text)
-                yield says, one, right
+    for one, right in _in_weights(texts):
+        if one.text not in told:
+            told.add(one.text)
+            yield "a row of weights", one, right
 
 
 def _in_weights(rows: Sequence[tuple[int, list[str]]]) -> Iterator[tuple[Printed, str]]:
@@ -158,26 +170,6 @@ def _in_rows_of_weights(rows: Sequence[tuple[int, list[str]]]) -> Iterator[tuple
         ]
         if abs(values.sum() - 1) > 2 * room and len(swapped) == 1:
             yield Printed(line, swapped[0][0], float(swapped[0][0])), swapped[0][1]
-
-
-def _misprinted_alone(lines: Sequence[str]) -> Iterator[tuple[Printed, str]]:
-    """Yield numbers of sentences that are printed once, with swapped digits of another number."""
-    said = [(n, text) for n, line in enumerate(lines, start=1) for text in _DECIMAL.findall(line)]
-    said = said[:MOST_NUMBERS]
-    by_size = Counter(abs(float(text)) for _, text in said)
-    places = {_decimals(text) for _, text in said}
-    rounded = {r for each in by_size for count in places if (r := round(each, count)) != each}
-    for line, text in said:
-        digits = text.strip("-0.").replace(".", "")
-        size, own = abs(float(text)), _decimals(text.rstrip("0"))
-        is_known = by_size[size] > 1 or size in rounded
-        meant = [e for e in misprints(text) if abs(float(e)) in by_size and abs(float(e)) != size]
-        meant = [e for e in meant if e not in lines[line - 1]]  # the line compares both
-        meant = [e for e in meant if int(abs(float(e))) == int(size)]
-        is_chance = len(by_size) * len(digits) > LARGEST_CHANCE * 10 ** len(digits)
-        is_one = len(meant) == 1 and own >= DECIMALS and not (is_known or is_chance)
-        if is_one and _is_sentence(lines, line):
-            yield Printed(line, text, float(text)), meant[0]
 
 
 def _decimals(text: str) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.equations.intervals import Interval, ends_of, share, softmax
-from attncalc.grading.lesson_rows import Printed, columns_of, rows_of
+from attncalc.grading.lesson_rows import Printed, matrices_of, rows_of, stacked
 from attncalc.problem.attention.declared import MOST_DECIMALS
 from attncalc.reading.lesson import numbers_of, place_of_run, texts_of_numbers
 from attncalc.reading.plain.blocks import blocks_of
@@ -29,8 +29,8 @@ MOST_MATRICES, MOST_ENTRIES = 80, 2_000
 MOST_LINES, LONGEST_LINE = 12, 2_000
 """The most lines from a row of a matrix to the next, and the longest line that is searched."""
 MOST_LISTS = 60
-"""The most columns of numbers, and the most rows outside matrices."""
-MATRIX, COLUMN, ROW = range(3)
+"""The most stacks of rows, and the most rows, outside matrices."""
+MATRIX, ROW = range(2)
 """The kinds of what is printed."""
 FEWEST = 3
 """The fewest entries of a matrix in which one can be wrong."""
@@ -42,8 +42,10 @@ MOST_WRONG = 0.2
 """The largest share of wrong entries."""
 ROOTS = (1, 2, 3, 4, 8, 16, 32, 64)
 """d_k, whose root may divide scores before a softmax."""
-LARGEST_ROOT, SCALED = 1024, 0.06
-"""The largest of other roots that divide scores, and the largest relative error of its square."""
+LARGEST_ROOT, SCALED, MOST_OFF = 1024, 0.06, 0.25
+"""The largest of other roots that divide scores, and the largest errors of its square."""
+MASKED = ("-", "–", "—", ".", "·", "…")
+"""What is printed for masked entries."""
 SLACK, SAME = 1e-9, "the matrix on"
 ROUNDED, MANY = 2.5, 150
 """The largest error by rounding, in last units, and the entries searched for misprints."""
@@ -52,7 +54,7 @@ ROUNDED, MANY = 2.5, 150
 class Shown(NamedTuple):
     """A matrix of a text: its entries as typed and their lines, their values and half last units.
 
-    kind: whether it is a matrix, or a column or row of numbers, which are rows here.
+    kind: whether it is a matrix, or a row of numbers.
     """
 
     texts: Sequence[Sequence[str]]
@@ -111,10 +113,11 @@ class Related(NamedTuple):
 
 
 @np.errstate(all="ignore")
-def related(lines: Sequence[str]) -> Related:
+def related(lines: Sequence[str], bad: Container[tuple[int, str]] = ()) -> Related:
     """Compare the matrices of a text with functions of those before them.
 
     lines: the lines of the text, with a mark for each decimal comma.
+    bad: lines and numbers that are known to be wrong.
     """
     said: list[Unlike] = []
     explained: list[Shown] = []
@@ -132,50 +135,60 @@ def related(lines: Sequence[str]) -> Related:
         if not wrong.any():
             sure.add(id(each.texts))
             explained += [each] * (len(relation.of) == 1 and not relation.says.endswith(SAME))
-        elif len(relation.of) > 1 or not _is_used(each, repaired, known[:-1], every[place + 1 :]):
-            own = [*_wrong(each, relation, lines, sure)]
-            told = {(one.line, one.found) for one in said}  # a column may be part of a matrix
+            continue
+        is_used = _is_used(each, repaired, [*every[:place], *every[place + 1 :]])
+        if len(relation.of) > 1 or not is_used:
+            own = [*_wrong(each, relation, lines, sure, None if is_used else bad)]
+            told = {(one.line, one.found) for one in said}  # a part of a matrix
             said += [one for one in own if (one.line, one.found) not in told]
             known += [repaired] * any(one.line in each.spread for one in own)
     return Related(tuple(said), tuple(explained))
 
 
 def _wrong(
-    each: Shown, relation: Relation, lines: Sequence[str], sure: Container[int]
-) -> Iterator[Unlike]:
+    each: Shown, relation: Relation, lines: Sequence[str], sure: Container[int],
+    bad: Container[tuple[int, str]] | None,
+) -> Iterator[Unlike]:  # fmt: skip
     """Yield the misprints before a matrix that cause wrong entries, and its other wrong entries.
 
     sure: the texts of matrices that follow from others; a misprint is in a copy of their row.
     """
-    around = frozenset(line for other in (each, *relation.of) for line in other.spread)
+    around = {line for other in (each, *relation.of) for line in other.spread}
     of = tuple(dict.fromkeys(other.spread[0] for other in relation.of))
-    while found := _misprint_before(each, relation):
+    while found := _misprint_before(each, relation, bad):
         one, place, text, relation = found
         meant, line = one.text(place), one.lines[place[0]][place[1]]
         between = range(one.spread[-1] + 1, each.spread[-1] + 1)
         row = {text, *one.texts[place[0]]} - {one.texts[place[0]][place[1]]}
         copies = (n for n in between if row <= {t for _, t in texts_of_numbers(lines[n - 1])})
         if id(one.texts) in sure and (copy := next(copies, 0)):
-            yield Unlike(copy, relation.says, of, around, text, meant)
+            yield Unlike(copy, relation.says, of, frozenset(around), text, meant)
         else:
-            yield Unlike(line, relation.says, of, around, meant, text)
+            yield Unlike(line, relation.says, of, frozenset(around), meant, text)
+            around -= {*one.spread}
+    if relation.make is add and bad is None:
+        return  # a term of the sum is wrong, and it is not known which
     made = relation.made
     right = (made.low + made.high) / 2
     ways = (0, 1) if "softmax" in relation.says else (0,)  # p - y, the gradient of a loss
     off = np.min([np.abs(each.values + way - right) for way in ways], axis=0)
-    for at in np.argwhere(~_agrees(each, made) & (off > ROUNDED * 2 * each.half)).tolist():
+    units = 1 if relation.make is add else ROUNDED
+    for at in np.argwhere(~_agrees(each, made) & (off > units * 2 * each.half)).tolist():
         text = each.text(at)
         line, count = each.lines[at[0]][at[1]], len(text.partition(".")[2])
         meant = f"{right[tuple(at)]:.{count}f}"
-        yield Unlike(line, relation.says, of, around, text, meant)
+        yield Unlike(line, relation.says, of, frozenset(around), text, meant)
 
 
 def _misprint_before(
-    each: Shown, relation: Relation
+    each: Shown, relation: Relation, bad: Container[tuple[int, str]] | None
 ) -> tuple[Shown, tuple[int, ...], str, Relation] | None:
     """Return the matrix whose misprint causes most wrong entries: its place, right text, relation.
 
-    It is likelier than another number at the same place, or than several here.
+    It is likelier than several here; with other digits, or if it is known, also than one here at
+    the same place, which is no misprint.
+
+    bad: lines and numbers that are known to be wrong; None if those here are used later.
     """
     right = _agrees(each, relation.made)
     off = np.argwhere(~right).tolist()
@@ -185,21 +198,25 @@ def _misprint_before(
     for i, one in enumerate(relation.of):
         for place in product(*map(range, one.values.shape)) if one.values.size < MANY else ():
             is_same = one.values.shape == each.values.shape and [*place] in off
+            is_same = is_same and not _is_misprinted(each, relation.made, place)
+            told = bad is None or (one.lines[place[0]][place[1]], one.text(place)) in bad
             for text in misprints(one.text(place)) if off else ():
                 values = one.values.copy()
                 values[place] = float(text)
                 of = (*relation.of[:i], one._replace(values=values), *relation.of[i + 1 :])
                 fixed = relation._replace(of=of)
                 count = int(_agrees(each, fixed.made).sum())
-                if count > most + (best is None and not is_same):
+                is_one = is_same and (text.strip("-") != one.text(place).strip("-") or told)
+                if count > most + (best is None and not is_one):
                     best, most = (one, place, text, fixed), count
     return best
 
 
-def _is_used(each: Shown, repaired: Shown, known: Sequence[Shown], later: Sequence[Shown]) -> bool:
+def _is_used(each: Shown, repaired: Shown, others: Sequence[Shown]) -> bool:
     """Return whether more entries of later matrices follow from one as printed than as repaired."""
-    behind = (other for other in later if other.spread[0] > each.spread[-1])
-    return any(_fit(other, each, known) > _fit(other, repaired, known) for other in behind)
+    behind = [other for other in others if other.spread[0] > each.spread[-1]]
+    fits = [[_fit(other, one, others) for one in (each, repaired)] for other in behind]
+    return any(a > b for a, b in fits) and not any(a < b for a, b in fits)
 
 
 def _fit(each: Shown, one: Shown, others: Sequence[Shown]) -> int:
@@ -218,7 +235,7 @@ def _least(size: int) -> float:
 
 
 def _shown(lines: Sequence[str]) -> list[Shown]:
-    """Return the matrices of a text, and its columns of numbers outside them, in its order."""
+    """Return the matrices of a text, and rows of numbers outside them, in its order."""
     blocks, document = blocks_of("\n".join(lines), lambda _: False, lambda *_: False)
     bracketed = {*map(id, document.grids.values())}
     tables = [each.grid for each in blocks if each.grid and id(each.grid) not in bracketed]
@@ -235,24 +252,29 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
         for head, own in zip(grid.heads, lines_of_heads, strict=True):
             if len({*map(len, head)}) == 1 and (made := _matrix(head, own)):
                 found.append(made)
-                inside.update(made.spread if id(grid) in bracketed else ())
+                inside.update(made.spread if id(grid) in bracketed and len(head) > 1 else ())
     numbers = [
         Printed(n, text, float(text), signs)
         for n, own in enumerate(typed, start=1)
         if n not in inside
         for signs, text in own
     ]
-    columns = [
-        own
-        for column in columns_of(numbers)
-        for own in (column, column[:-1])  # the last may be their sum
-        if len({each.line for each in own}) == len(own)
-    ]
-    rows = [own for row in rows_of(numbers) for own in (row, row[:-1])]
-    for lists, kind in ((columns, COLUMN), (rows, ROW)):
-        every = (_matrix([[n.text for n in own]], [[n.line for n in own]], kind) for own in lists)
-        found += islice(filter(None, every), MOST_LISTS)
+    stacks = [made for block in stacked(numbers) for made in matrices_of(block)]
+    rows = [[own] for row in rows_of(numbers) for own in (row, row[:-1], row[1:], row[1:-1])]
+    for kind, several in ((MATRIX, stacks), (ROW, rows)):
+        every = (
+            _matrix([[n.text for n in row] for row in each],
+                    [[n.line for n in row] for row in each], kind)
+            for each in several
+        )  # fmt: skip
+        is_new = (e for e in every if e and not any(_are_same(e, one) for one in found))
+        found += islice(is_new, MOST_LISTS)
     return sorted(found, key=lambda each: each.spread[-1])
+
+
+def _are_same(one: Shown, other: Shown) -> bool:
+    is_there = one.spread == other.spread and one.kind == other.kind
+    return is_there and np.array_equal(one.values, other.values)
 
 
 def _lines_of(
@@ -286,7 +308,9 @@ def _matrix(
     values = np.array([[each.value for each in row] for row in entries], float)
     counts = np.array([[each.decimals for each in row] for row in entries])
     half = np.where((counts > 0) & (counts <= MOST_DECIMALS), 0.5 * 10.0**-counts, 0)
-    return None if np.isnan(values).any() else Shown(rows, lines, values, half, kind)
+    is_masked = np.array([[text in MASKED for text in row] for row in rows])
+    is_number = (~np.isnan(values) | is_masked).all() and not is_masked.all()
+    return Shown(rows, lines, values, half, kind) if is_number else None
 
 
 def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
@@ -305,7 +329,7 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
         agrees = _agrees(each, made)
         own = _bits(each, made, agrees) if agrees.sum() >= _least(agrees.size) else 0.0
         if not agrees.all():
-            if own > most and relation.says != SAME:  # both may be right
+            if own > most and not relation.says.endswith(SAME):  # both may be right
                 best, most = relation, own
         elif own >= enough:
             whole, enough = relation, own
@@ -315,35 +339,40 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
         return whole
     wrong = np.argwhere(~_agrees(each, best.made)).tolist()
     swapped = [_is_misprinted(each, best.made, place) for place in wrong]
-    count = sum(swapped) or int(_misprint_before(each, best) is not None)
-    if each.kind and count < len(wrong):
-        return None
+    count = sum(swapped) or int(_misprint_before(each, best, None) is not None)
     first = min(one.spread[0] for one in best.of)
     among = math.log2(2 * (1 + sum(one.spread[0] >= first for one in known)) * len(ROOTS))
+    if (each.kind or len(each.values) == 1) and count < len(wrong):
+        among += MISPRINTED if "softmax" in best.says else np.inf
     return best if most + MISPRINTED * count >= ENOUGH + among else None
 
 
 def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
     """Yield the functions of single matrices that may have the shape of one."""
     for one in known:
-        are_alike = len({one.kind == COLUMN, each.kind == COLUMN}) == 1
-        if are_alike and one.values.shape[1] == each.values.shape[1]:
+        if one.values.shape[1] == each.values.shape[1]:
             for says, make in _functions(each, one):
                 yield from _in_shape(Relation(says, (one,), make), one.values.shape[0], each)
 
 
 def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iterator[Relation]:
     """Yield the products and sums of two matrices that agree with one in nearly all entries."""
+    ones, others = [*ones], [*others]
     groups: dict[tuple[int, ...], list[Shown]] = {}
     for other in others:
         groups.setdefault(other.values.shape, []).extend([] if other.kind else [other])
-    size, columns = each.values.shape[1], [one for one in ones if one.kind != COLUMN]
-    for one, group in product(columns, filter(None, groups.values())):
+    size = each.values.shape[1]
+    for one, group in product(ones, filter(None, groups.values())):
         (rows, width), (height, count) = one.values.shape, group[0].values.shape
         kinds = (
             ("the product of", matmul, width == height and count == size),
             ("the product, transposed, of", _by_transposed, width == count and height == size),
             ("the sum of", add, (rows, width) == (height, count) == each.values.shape),
+            (
+                "side by side,",
+                _beside,
+                (rows, size) == (height, width + count) == each.values.shape,
+            ),
         )
         for says, make, fits in kinds if len(each.values) in (1, rows) else ():
             if fits:
@@ -362,6 +391,15 @@ def _stacked(group: Sequence[Shown]) -> Interval:
 
 def _by_transposed(one: Interval, other: Interval) -> Any:
     return one @ other.each(lambda end: np.swapaxes(end, -1, -2))
+
+
+def _beside(one: Interval, other: Interval) -> Interval:
+    """Return both side by side, the first also beside each of several."""
+    low, high = (
+        np.concatenate((np.broadcast_to(a, (*b.shape[:-1], a.shape[-1])), b), -1)
+        for a, b in zip(ends_of(one), ends_of(other), strict=True)
+    )
+    return Interval(low, high)
 
 
 def _in_shape(relation: Relation, rows: int, each: Shown) -> Iterator[Relation]:
@@ -383,21 +421,29 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
     """Yield functions of a matrix whose masked entries are 0 in another."""
     yield SAME, lambda x: x
     yield "the exponentials of", lambda x: x.each(np.exp)
-    if (one.values < 0).any():
-        yield "the positive part of", lambda x: x.each(lambda end: np.maximum(end, 0))
     yield "the tanh of", lambda x: x.each(np.tanh)
     yield "the square roots of", lambda x: x.each(np.sqrt)
-    yield "the shares in the sum of", lambda x: share(x.low, x.high)
-    yield "the shares, in the last entry, of", lambda x: x / x[:, -1:]
-    yield "the layer norm of", _norm
-    is_hidden = each.values == 0 if one.values.shape == each.values.shape else False
-    for root in ROOTS:
-        yield (
-            "the softmax of" + f" 1/√{root} times" * (root > 1),
-            partial(_weights, is_hidden, root),
-        )
+    if not (one.values < 0).any():
+        yield "the shares in the sum of", lambda x: share(x.low, x.high)
+    if root := _root_of_softmax(each, one):
+        is_hidden = (each.values == 0) | np.isnan(each.values) | np.isnan(one.values)
+        says = "the softmax of" + f" 1/√{root} times" * (root > 1)
+        yield says, partial(_weights, is_hidden, root)
     if root := _root(each, one):
         yield f"1/√{root} times", lambda x: x / np.sqrt(root)
+
+
+def _root_of_softmax(each: Shown, one: Shown) -> int:
+    """Return which root the weights show: that of most of their logarithms; 0 for none."""
+    if one.values.shape != each.values.shape or (each.values < 0).any():
+        return 0
+    largest = np.nan_to_num(each.values).argmax(axis=-1, keepdims=True)
+    after, before = (
+        x - np.take_along_axis(x, largest, -1) for x in (np.log(each.values), one.values)
+    )
+    ratios = (before / after) ** 2
+    ratios = ratios[np.isfinite(ratios) & (ratios > 0)]
+    return min(ROOTS, key=lambda x: abs(np.log(np.median(ratios) / x))) if ratios.size else 0
 
 
 def _weights(is_hidden: Matrix | bool, root: int, x: Interval) -> Interval:
@@ -406,36 +452,21 @@ def _weights(is_hidden: Matrix | bool, root: int, x: Interval) -> Interval:
 
 
 def _root(each: Shown, one: Shown) -> int:
-    """Return the whole number whose root divides one matrix, as most entries show; 0 for none.
-
-    Counts of rows are not divided.
-    """
-    counts = np.arange(one.values.size)
-    is_count = one.kind == COLUMN and any(
-        np.array_equal(one.values.ravel(), counts + first) for first in (0, 1)
-    )
-    if one.values.shape != each.values.shape or is_count:
+    """Return the whole number whose root divides one matrix, as most entries show; 0 for none."""
+    if one.values.shape != each.values.shape:
         return 0
     ratios = (one.values / each.values) ** 2
     ratios = ratios[np.isfinite(ratios)]
     root = float(np.median(ratios)) if ratios.size else 0.0
-    is_whole = 1.5 < root < LARGEST_ROOT and abs(root - round(root)) < SCALED * root
+    is_whole = 1.5 < root < LARGEST_ROOT and abs(root - round(root)) < min(SCALED * root, MOST_OFF)
     return round(root) if is_whole else 0
-
-
-def _norm(x: Interval) -> Interval:
-    """Return each row less its mean over its standard deviation, without eps, gain and bias."""
-    values = (x.low + x.high) / 2
-    deviation = values.std(axis=-1, keepdims=True)
-    middle = (values - values.mean(axis=-1, keepdims=True)) / deviation
-    half = (x.high - x.low).max(axis=-1, keepdims=True) / deviation
-    return Interval(middle - half, middle + half)
 
 
 def _agrees(each: Shown, made: Interval) -> Matrix:
     """Return which entries are possible."""
     low, high = made.low - each.half - SLACK, made.high + each.half + SLACK
-    return np.asarray((each.values >= low) & (each.values <= high))
+    inside = (each.values >= low) & (each.values <= high)
+    return np.asarray(inside | np.isnan(each.values))
 
 
 def _bits(each: Shown, made: Interval, agrees: Matrix) -> float:
@@ -444,7 +475,7 @@ def _bits(each: Shown, made: Interval, agrees: Matrix) -> float:
     width = np.maximum(made.high - made.low, unit)
     is_telling = np.isfinite(each.values) & (each.values != 0)
     ratios = np.maximum(1, 2 * each.values[np.isfinite(each.values)].std() / width)
-    bits = np.where(agrees & is_telling, np.minimum(np.log2(ratios), LARGEST), 0)
+    bits = np.where(agrees & is_telling, np.nan_to_num(np.minimum(np.log2(ratios), LARGEST)), 0)
     ordered = np.argsort(~agrees.ravel(), kind="stable")
     _, firsts = np.unique(np.abs(each.values.ravel()[ordered]), return_index=True)
     return float(bits.ravel()[ordered][firsts].sum())

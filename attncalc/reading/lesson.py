@@ -60,11 +60,14 @@ _NAMES = (
                 r"(?=\W{0,3}W[_^]?\{?[QKV]\b)", re.IGNORECASE), ""),
     (re.compile(r"(?<![\w\\])(?:\\(?:mathbf|vec|boldsymbol)\{x\}|x)_?\{?(\d{1,3})\}?(?=\s?=)"),
      r"X[\1,:]"),
+    (re.compile(r"\\(?:wide)?(hat|tilde|bar|dot)(?:\{ ?| )\\?([a-zA-Z]+)(?: ?\})?"), r"\2\1"),
     (re.compile(r"(?<=[a-z:] )(\d{1,3}),(\d{3})(?= [a-z])"), r"\1\2"),
+    (re.compile(r"(?<=[ {&]|-|\})(\d{1,3}),(\d{1,6})(?=\s{0,2}(?:&|\\\\|\\end))"), r"\1{,}\2"),
     (re.compile(r"^[^\n=\d|]{0,60}?(?<![\w\\])\$?(W_\{?[QKVO]\}?|X_?[12]?)\$? (?:is|are|be|ist|est"
                 r"|es|è|é)(?: given by)?[ :]{0,3}$", re.MULTILINE), r"\1:"),
 )  # fmt: skip
-"""Names of given matrices that readers of answers do not need, and thousands in a sentence."""
+"""Names of given matrices that readers of answers do not need, and thousands in a sentence, and
+decimal commas in matrices of LaTeX."""
 _CHECKED = re.compile(
     r"tokens are (?:rows|columns)$|scores (?:not scaled|divided by|S are given)|mask |causal, top|"
     r"normalizer |sinusoidal |\d{1,4} heads, their outputs side|shown to |full |each step ",

@@ -47,14 +47,13 @@ _PARTIAL = r"\{ ?(?:\\partial|∂|d) ?((?:[^{}\\]|\{[^{}]{0,9}\}){1,20})\}"
 _GREEK = "alpha|beta|gamma|delta|epsilon|eta|theta|lambda|mu|rho|sigma|tau|phi|omega|Delta"
 _FUNCTIONS = "sqrt|exp|softmax|tanh|sin|cos|ln|log|max|min|mean|sum|sigmoid|relu"
 _TEX = (
-    (re.compile(r"(?<=[\w)\]])(?:[ \t]{3}|\t| (?= [A-Za-z(\[√]))"), "; "),  # columns
+    (re.compile(r"(?<=[\w)\]])(?:[ \t]{3}|\t| (?= [A-Za-z(\[√]))(?!\s*[=≈])"), "; "),  # columns
     (re.compile(r"(?<![\\\d])(?<!\d )%.*|\\(?:label|tag|ref|eqref|cite)\{[^{}]{0,60}\}"), " "),
     (re.compile(r"\\begin\{(?:[bpvBV]?(?:small)?matrix|array)\}(?:\{[clr|]{0,20}\})?"), "[["),
     (re.compile(r"(?:\\\\)?\s{0,9}\\end\{(?:[bpvBV]?(?:small)?matrix|array)\}"), "]]"),
     (re.compile(r"\\(?:text|mathrm|operatorname\*?)\{ ?(softmax|exp) ?\}"), r" \1"),
     (re.compile(rf"\\[dtc]?frac{_PARTIAL}{_PARTIAL}"), r" ∂\1/∂\2 "),
     (re.compile(r"\\partial ?"), "∂"),
-    (re.compile(r"\\(?:wide)?(hat|tilde|bar)(?:\{ ?| )\\?([a-zA-Z]+)(?: ?\})?"), r"\2\1"),
     (re.compile("\u0302"), "hat"),
     (re.compile(rf"\\(?:var)?({_GREEK})(?![A-Za-z])"), r" \1"),
     (re.compile(r"\b(?:np|torch|jnp|tf)\.(?:as)?(?:array|tensor)(?=\()|(?<=\d)_(?=\d{3})"), ""),
@@ -68,11 +67,12 @@ _TEX = (
     (re.compile(r"\\odot(?![A-Za-z])|∘"), "⊙"),
     (re.compile(r"\\(?:cdot|times)(?![A-Za-z])|(?<=[\d)\]]) ?[x×∗⋅✕•] ?(?=[-\d(\[.])"), "·"),
     (re.compile(r"\\q?quad(?![A-Za-z])"), ";"),
+    (re.compile(r"\\[dtc]?frac ?(\d) ?(\d)"), r" (\1/\2) "),
     (re.compile(r"\\[dtc]?frac(?![A-Za-z])"), " frac "),
     (re.compile(rf"\\(?=(?:{_FUNCTIONS})(?![A-Za-z]))"), ""),
     (re.compile(r"\^\s?\{?\s?(?:\\(?:top|intercal|mathsf\{T\}|dagger)|[T⊤])\s?\}?(?![A-Za-z])|⊤"),
      "ᵀ"),
-    (re.compile(r"\{ ?([\d.]{1,60}) ?\} ?ᵀ"), r"\1"),  # a dagger: a number that is nearly 0
+    (re.compile(r"\{ ?([\d.]{1,60}) ?\} ?ᵀ|(\([-+\d., ]{3,200}\)) ?ᵀ"), r"\1\2"),  # a dagger
     (re.compile(r"(?<=[\w)\]}])\s?\*\*\s?(?=[-\d(])"), "^"),
     (re.compile(r"\*\*|__(?=[\d\s])"), ""),
     (re.compile(r"(?<![\w*)\]])(?<![\d)\]] )\*([^\W\d_][^*=\n]{0,40})\*(?=[\s:,.])"),
@@ -94,7 +94,7 @@ PREFIXES = (*(base**n for base in (1000, 1024) for n in (-3, -2, -1, 1, 2, 3)), 
 _LISTED = re.compile(r"^[\s>]{0,12}(?:(?:[-*•]|\(?\w{1,3}[.)])\s+){0,2}")
 _IN_ROWS = re.compile(r"\[\[[^\[\]]{1,2000}\]\]")
 _PIECE = re.compile(r"\\\\|[^()\[\]{};|\\]{1,2000}|.")
-_NUMBERS = re.compile(r"\[([-+\d.,; ]{1,200})\]")
+_NUMBERS = re.compile(r"\[([-+\d.,; ]{1,200})\]|\((-?\d[\d.]*(?: {1,3}-?\d[\d.]*)+)\)")
 _SUM = r"(?:row |line )?(?:sums?|totals?|summen?|sommes?|sumas?|somas?|somm[ae]|som|Σ|∑|Z)"
 _SUMMED = re.compile(
     r"[(\[]([-+\d.,; ]{3,200})[)\]][ ,;:$]{0,4}(?:(?:with|and|their|mit|et|con|com) )?"
@@ -111,8 +111,8 @@ _SUM_SAID = re.compile(
 """A sum that words name: with sum 7.1058, The sum is 5.48."""
 _LIST = re.compile(
     r"((?<![\w.^])\d[\d.]{0,18}"
-    r"(?:[ $]{0,3}(?:[,、;]|,? ?\b(?:and|und|et|y|e|と|和)\b)[ $]{0,3}\d[\d.]{0,18})+)"
-    r"[^\d\n=]{0,40}$"
+    r"(?:[ $]{0,3}(?:[,、;]{1,2}|,? ?\b(?:and|und|et|y|e|と|和)\b)[ $]{0,3}\d[\d.]{0,18})+)"
+    r"[^\d=]{0,40}$"
 )
 """Numbers of a sentence, up to the name of their sum."""
 _RESULTS = re.compile(r"= ?\$?(\d{1,9}(?:\.\d{1,9})?)(?!\.?\w)(?![ $]{0,3}[-+*/·=^])")
@@ -183,7 +183,7 @@ class _Arithmetic(Parser):
         value = self.atom()
         while self.next in ("^", "ᵀ"):
             if self.take() == "ᵀ":
-                value = np.transpose(value)
+                value = np.transpose(value) if np.ndim(value) > 1 else np.atleast_2d(value)
             else:
                 value = _scalar(value) ** _scalar(self._deeper(self.signed))
         return value
@@ -246,6 +246,8 @@ def _times(one: Any, other: Any, sign: str) -> Any:
         raise NoValue
     if one.ndim == 2 and one.shape[1] != len(other) and other.ndim == 1:
         other = other[np.newaxis]  # a column times a row
+    elif one.ndim == 1 and other.ndim == 2 and len(other) == 1:
+        one = one[:, np.newaxis]
     return one @ other
 
 
@@ -356,13 +358,15 @@ def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
 
 def _are_exact(loose: Sequence[list[Sum]], strict: Sequence[list[Sum]]) -> bool:
     """Return whether nearly all right statements are right by exact numbers."""
-    doubtful = [
-        not exactly[0].is_right
-        for made, exactly in zip(loose, strict, strict=True)
-        if made and made[0].is_right and exactly
-    ]
-    count = sum(doubtful)
-    return len(doubtful) - count >= max(FEWEST_EXACT, MOST_DOUBTFUL * count)
+    pairs = [(a, b[0]) for a, b in zip(loose, strict, strict=True) if a and a[0].is_right and b]
+    told = sum(_told(each) for _, each in pairs if each.is_right)
+    return told >= max(FEWEST_EXACT, MOST_DOUBTFUL * sum(not each.is_right for _, each in pairs))
+
+
+def _told(one: Sum) -> int:
+    """Return how many decimals of a result tell that its numbers are exact; 1 for a vector."""
+    numbers = [_decimals(each) for each in _ANY.findall(one.text)]
+    return max(1, _decimals(one.result) - max(numbers, default=0))
 
 
 def _summed(lines: Sequence[str]) -> Iterator[_Line]:
@@ -399,7 +403,7 @@ def _said(lines: Sequence[str], number: int) -> Iterator[_Line]:
         for place, (way, total) in enumerate(zip(ways, totals, strict=True)):
             is_listed = bool(listed) and not place and off[0] < NEAR_SUM * total
             is_swapped = any(abs(float(e) - total) <= room[place] for e in misprints(said))
-            if is_listed or is_swapped or is_misprint(said, f"{total:.{_decimals(said)}f}"):
+            if is_listed or is_swapped or is_misprint(said, total):
                 yield number, number, f"{' + '.join(way)} = {said}"
                 break
 
@@ -518,7 +522,7 @@ def _parts(line: str) -> Iterator[str]:
 
 def _with_commas(numbers: re.Match[str]) -> str:
     """Return a vector, or rows, of numbers separated by spaces as one separated by commas."""
-    rows_ = [row.replace(",", " ").split() for row in numbers[1].split(";")]
+    rows_ = [row.replace(",", " ").split() for row in (numbers[1] or numbers[2]).split(";")]
     if any(not each[-1].isdigit() for row in rows_ for each in row):
         return numbers[0]
     inside = [", ".join(row) for row in rows_]
@@ -558,7 +562,9 @@ def _is_apart(tokens: list[Token], i: int, text: str) -> bool:
         is_list = last.text in ("sum", "mean", "max", "min") and first.kind == "number"
         return bool(WORD.fullmatch(last.text)) and (is_list or last.text.lower() not in _NO_WORDS)
     if last.text == "-":
-        return is_spaced and text[last.start - 1 : last.start] == " "
+        before = [each.kind for each in tokens[max(0, i - 3) : i - 1]]
+        is_term = before in (["number"], ["sign", "number"])
+        return is_spaced and text[last.start - 1 : last.start] == " " and not is_term
     return is_spaced and last.text in ",:;.!?→⇒\"'"
 
 
@@ -661,8 +667,12 @@ def is_sure(wrong: Sequence[Sum], count: int) -> bool:
     """Return whether wrong entries, of so many, are misprints, or most entries are right."""
     if not all(_ANY.fullmatch(each.result) for each in wrong):
         return False
-    far = all(abs(e.value - float(e.result)) > CARRIED * half_unit(e.result) for e in wrong)
-    swapped = all(is_misprint(each.result, each.right) for each in wrong)
+    far = all(
+        abs(e.value - float(e.result)) > CARRIED * half_unit(e.result)
+        or abs(e.value + float(e.result)) < DUST  # the sign is another one
+        for e in wrong
+    )
+    swapped = all(is_misprint(each.result, each.value) for each in wrong)
     return far and (swapped or MOST_RIGHT * len(wrong) <= count)
 
 
@@ -713,17 +723,20 @@ def half_unit(number: str) -> float:
     return half if plain == number else 2 * half
 
 
-def is_misprint(found: str, meant: str) -> bool:
-    """Return whether one character differs, or two neighbors are swapped: 0.214 for 0.241."""
-    off = sum(a != b for a, b in zip(found, meant, strict=False))
-    return (len(found) == len(meant) and off == 1) or meant in misprints(found)
+def is_misprint(found: str, value: float) -> bool:
+    """Return whether a number has one other digit, or is a usual misprint: 0.214 for 0.241."""
+    meant = f"{value:.{_decimals(found)}f}"
+    is_digit = len(found) == len(meant) and sum(map(str.__ne__, found, meant)) == 1
+    lost = {meant[:i] + meant[i + 1 :] for i in range(len(meant))} if len(found) > 3 else ()
+    near = (abs(float(e) - value) <= half_unit(e) + DUST for e in misprints(found))
+    return is_digit or found in lost or any(near)
 
 
 def misprints(number: str) -> Iterator[str]:
-    """Yield a decimal with another sign, and with neighboring digits swapped.
+    """Yield a decimal with another sign, with neighboring digits swapped, and with another zero.
 
     >>> [*misprints("0.12")]
-    ['-0.12', '1.02', '0.21']
+    ['-0.12', '1.02', '0.21', '0.012']
     """
     if not _DECIMAL.fullmatch(number):
         return
@@ -731,6 +744,11 @@ def misprints(number: str) -> Iterator[str]:
     for i, j in pairwise(i for i, digit in enumerate(number) if digit.isdecimal()):
         if number[i] != number[j]:
             yield "".join((number[:i], number[j], number[i + 1 : j], number[i], number[j + 1 :]))
+    whole, _, rest = number.partition("0.")
+    if rest and whole in ("", "-"):
+        yield f"{whole}0.0{rest}"
+        if rest[0] == "0" and rest.strip("0"):
+            yield f"{whole}0.{rest[1:]}"
 
 
 def names_sum(heading: str) -> bool:

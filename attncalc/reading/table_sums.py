@@ -7,8 +7,9 @@ from itertools import groupby, permutations
 from attncalc.reading.sums import MOST_RIGHT, Sum, compared, is_sure, names_sum, plain
 
 MOST_COLUMNS, MOST_ROWS, FEWEST_ROWS = 8, 60, 3
-ENOUGH = 8
-"""How many digits of results agree in the rows of a table that tell how its columns follow."""
+ENOUGH, MISPRINTED = 9, 2
+"""How many digits of results agree in the rows of a table that tell how its columns follow, and
+those for which a misprint counts."""
 _ONE = (
     *("{}", "exp({})", "({})^2", "√({})", "ln({})", "-ln({})", "tanh({})"),
     *(f"{name}({{}}{by})" for name in ("sin", "cos") for by in ("", "/10", "/100", "/1000")),
@@ -20,7 +21,7 @@ _Way = tuple[Sequence[int], str]
 
 def sums_of_tables(lines: Sequence[str]) -> Iterator[Sum]:
     """Yield the wrong numbers of rows of tables, whose other rows tell how their columns follow."""
-    cells = (plain(each).strip().strip("|").split("|") if "|" in each else [] for each in lines)
+    cells = (_cells(each) for each in lines)
     for width, run in groupby(enumerate(cells, start=1), lambda each: len(each[1])):
         rows = [*run][:MOST_ROWS] if 1 < width <= MOST_COLUMNS else []
         told: dict[int, Sum] = {}
@@ -33,11 +34,20 @@ def sums_of_tables(lines: Sequence[str]) -> Iterator[Sum]:
         yield from told.values()
 
 
+def _cells(line: str) -> list[str]:
+    """Return the cells of a row of a table, also in LaTeX; [] for other lines."""
+    if "&" in line and "\\begin" not in line:
+        line = re.sub(r"\\\\.*|\\(?:hline|midrule|toprule|bottomrule)", "", line).replace("&", "|")
+    return plain(line).strip().strip("|").split("|") if "|" in line else []
+
+
 def _ways(last: int) -> Iterator[_Way]:
     """Yield the ways in which a column may follow from those before it."""
     yield from (((i,), each) for i in range(last) for each in _ONE)
     yield from ((pair, each) for pair in permutations(range(last), 2) for each in _TWO)
-    yield from ((range(i, last), " + ".join(["{}"] * (last - i))) for i in range(last - 2))
+    for i in range(last - 2):
+        yield range(i, last), " + ".join(["{}"] * (last - i))
+        yield range(i, last), "".join(f"-{{{k}}}·ln({{{k}}})" for k in range(last - i))  # entropy
 
 
 def _is_said(headings: Sequence[str], way: _Way, last: int) -> bool:
@@ -63,13 +73,17 @@ def _wrong(
     of, says = way
     right, wrong = list[str](), list[list[Sum]]()
     for line, cells in rows:
-        terms = [f"({e})" if set("+-/·") & {*e} else e for i in of if (e := cells[i].strip())]
+        own = [cells[i].strip() for i in of]
+        own = ["0" if e in ("·", ".", "-") and " + " in says else e for e in own if e]
+        terms = [f"({e})" if {*"+-/·"} & {*e} else e for e in own]
         made = compared(line, says.format(*terms), cells[last]) if len(terms) == len(of) else []
         right += [each.result for each in made if each.is_right]
         wrong += [made] if made and not made[0].is_right else []
         if len(wrong) > 1:
             return None
     digits = sum(len(re.sub(r"^\D*[0.]*|\D", "", each)) for each in {*right})
-    if not wrong or len(right) < FEWEST_ROWS - 1 or digits < (1 if is_said else ENOUGH):
+    if not wrong or len(right) < FEWEST_ROWS - 1:
         return None
-    return wrong[0][0] if is_sure(wrong[0], MOST_RIGHT if is_said else 1) else None
+    digits += MISPRINTED * is_sure(wrong[0], 1)
+    is_right = digits >= (1 if is_said else ENOUGH)
+    return wrong[0][0] if is_right and is_sure(wrong[0], MOST_RIGHT if is_said else 1) else None

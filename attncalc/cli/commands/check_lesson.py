@@ -45,6 +45,7 @@ LONG = 100_000
 """Characters of an example up to which it is tried by other conventions: each reads it again."""
 LATEST = 3.5
 """The largest error by rounding on the way, in units of the last place."""
+OTHER_NUMBERS = "the lesson computes it from other numbers than those read before it"
 DONE, FOUND, NOTHING = 0, 1, 2
 """How the command ends."""
 _OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty", "atol", "rtol",
@@ -101,7 +102,8 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         found.append(one._replace(where=where, line=ends[0], last=ends[1]))
 
     sums = [*sums_in(lesson.arithmetic), *sums_of_tables(lesson.arithmetic)]
-    known = related(lesson.with_points)
+    wrong = {(s.line, s.result) for s in sums if not s.is_right}
+    known = related(lesson.with_points, wrong)
     results = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
     made = [*_made(known.made, sums, len(lesson.lines))]
     for part in lesson.parts():
@@ -283,8 +285,7 @@ def _by_own_results(
         run = [*entries]
         left = [each for place, each in run if place not in rounded]
         if name in other:
-            why = "the lesson computes it from other numbers than those read before it"
-            yield Finding(UNCHECKED, name, why=why), run[0][1][1], run[-1][1][2]
+            yield Finding(UNCHECKED, name, why=OTHER_NUMBERS), run[0][1][1], run[-1][1][2]
         elif left:
             yield from left
         else:
@@ -294,25 +295,29 @@ def _by_own_results(
 def _of_own_matrix(
     lesson: Lesson, example: Example, answer: Answer, results: Sequence[Finding]
 ) -> list[Finding]:
-    """Return results without the wrong ones of a matrix that is not that of the step.
+    """Return results; a matrix that is not that of the step is left out, or not checked.
 
-    It has another shape by itself, its entries are not printed as such, or all of them are wrong,
-    and the right ones are printed.
+    It has another shape by itself, its entries are not printed as such, or all of them are wrong:
+    for weights, if the right ones are printed.
     """
     lines = lesson.with_points[example.first - 1 : example.last]
     printed = {abs(number) for line in lines for number in numbers_of(line)}
     found = [(e.name, numbers_of(e.found.replace(",", ".")), e.kind) for e in results]
     others = {n for n, own, kind in found if kind == WRONG and not {*map(abs, own)} <= printed}
+    none = set[str]()
     for name, group in groupby(results, lambda each: each.name):
         shape = answer.matrices[name].shape
         wrong = [each.right for each in group if each.kind == WRONG]
         own = example.matrices[name].shape if name in example.own else shape
         is_none = len(wrong) == answer.matrices[name].values.size > 1
         if own[-2:] != shape[-2:] or (
-            is_none and has_run([*chain(*map(numbers_of, lines))], [*map(float, wrong)])
+            is_none
+            and (name != "A" or has_run([*chain(*map(numbers_of, lines))], [*map(float, wrong)]))
         ):
             others.add(name)
-    return [each for each in results if each.kind != WRONG or each.name not in others]
+            none |= {name} if is_none and name != "A" else set()
+    own_results = [e for e in results if e.kind != WRONG or e.name not in others]
+    return own_results + [Finding(UNCHECKED, name, why=OTHER_NUMBERS) for name in sorted(none)]
 
 
 def _by_known_rules(lesson: Lesson, results: Sequence[Finding]) -> Iterator[Finding]:
