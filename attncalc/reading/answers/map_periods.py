@@ -264,7 +264,8 @@ class _Periods:
             return np.inf
         ends = {at for at in (begin, end) if 0 < at < len(self.mentions)}
         is_whole = all(self.lines[at - 1] < self.lines[at] for at in ends)
-        is_regular = are_alike and (not layout.others or is_printed or are_said)
+        is_ranking = period == self.weights.shape[1] and layout.columns == (begin, begin + 1)
+        is_regular = are_alike and (not layout.others or is_printed or are_said or is_ranking)
         if not (is_said or is_whole) or not (is_regular or (name and not layout.others)):
             return ENOUGH_BITS + float(np.log2(len(self.mentions)))
         return 0 if is_printed and is_whole else ENOUGH_BITS / (1 + is_said + is_whole)

@@ -430,10 +430,13 @@ def _turned_alike(
     stated = {part.name for part in found.parts if part.turned}
     has_weights = any(own_name(name)[:1] in ("S", "A") for name in stated)
     are_columns = len(stated.intersection("QKV")) >= ENOUGH_COLUMNS
+    scores = {name: each for name, each in matrices.items() if own_name(name)[:1] == "S"}
+    masked = [name for name, each in scores.items() if np.isneginf(each.values).any()]
+    keys = {**expected.steps, **dict.fromkeys(masked, expected.steps.get("S_masked"))}
     flat = {
-        name: (written.values, expected.steps[name])
+        name: (written.values, key)
         for name, written in matrices.items()
-        if name in expected.steps and expected.steps[name].ndim == written.values.ndim == 2
+        if (key := keys.get(name)) is not None and key.ndim == written.values.ndim == 2
     }
     odd = {n for n, (own, key) in flat.items() if own.shape == key.shape[::-1] != key.shape}
     by_numbers = {

@@ -2707,7 +2707,8 @@ def _within(text: Family) -> Family:
 def families_of(config: Config) -> list[Family]:
     """Return the rows of a config: one for each tower; none if its family is unknown.
 
-    Of a model of text and images that has no row, the rows of its model of text.
+    Of a model of text and images that has no row, the rows of its model of text. What a config
+    leaves out is as the first row asks.
     """
     kind = config.get("model_type")
     found = [family for family in FAMILIES if kind in family.types]
@@ -2715,8 +2716,9 @@ def families_of(config: Config) -> list[Family]:
     is_within = isinstance(text, Mapping) and not any(each.inside for each in found)
     if is_within and "model_type" in text:
         return [_within(each) for each in families_of(Config(config.place, text))]
+    usual = {key: values[0] for each in reversed(found) for key, values in each.asks.items()}
     wrong = [
-        sum(config.get(key, values[0]) not in values for key, values in each.asks.items())
+        sum(config.get(key, usual[key]) not in values for key, values in each.asks.items())
         for each in found
     ]
     return [each for each, count in zip(found, wrong, strict=True) if count == min(wrong)]
