@@ -531,6 +531,11 @@ def test_a_map_of_heads_is_read_from_columns(text: str) -> None:
     ]  # fmt: skip
 
 
+def test_weights_of_one_input_have_no_map_in_columns() -> None:
+    lines = [(1, "1 -> 1"), (2, "2 -> 1")]
+    assert not map_in_periods(lines, np.ones((1, 2, 1)), Tokens())
+
+
 @pytest.mark.parametrize("text", ["1 3\n3 1\n2 3", "1 3 2\n3 1", "0.6 0.3\n0.7 0.2\n0.5 0.3"])
 def test_columns_that_the_weights_do_not_rank_so_are_no_map(text: str) -> None:
     assert not map_in_periods([*enumerate(text.split("\n"), start=1)], TWO_HEADS[:1], Tokens())

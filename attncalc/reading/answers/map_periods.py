@@ -34,6 +34,8 @@ the first inputs and a list of the second.
 """
 ENOUGH_BITS = 6.0
 """How improbable it is that names fit the weights by chance; less is enough beside words."""
+FEWEST = 2
+"""The fewest outputs and inputs that can come back."""
 BELOW = 6
 """The lines from words about a map that they may be about."""
 _CALLS = (
@@ -188,6 +190,8 @@ class _Periods:
     def found(self) -> Iterator[_Found]:
         """Yield the maps at all distances."""
         own, width = self.weights[self.rows], self.weights.shape[1]
+        if self.rows.size < FEWEST or width < FEWEST:
+            return
         is_there = (self.inputs >= 0) & (self.inputs < width)
         values = np.where(is_there, own[self.at[:, None], np.where(is_there, self.inputs, 0)], -1)
         ranked = np.sort(own)[:, ::-1]
@@ -196,7 +200,7 @@ class _Periods:
         is_second = (values >= ranked[:, 1:2] - TIE) & (values > TIE) | is_single[:, None]
         is_output = np.array([each.output for each in self.mentions]) == self.rows[:, None]
         far = np.cumsum(np.diff(self.lines, prepend=self.lines[:1]) > FARTHEST)
-        for period in range(1, MOST_PERIOD + 1) if self.rows.size > 1 else ():
+        for period in range(1, MOST_PERIOD + 1):
             starts = len(self.mentions) - period * (self.rows.size - 1)
             if starts < 1:
                 return
