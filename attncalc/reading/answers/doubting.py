@@ -37,8 +37,8 @@ def questioned(
     """Return the matrices, with doubtful ones read elsewhere or listed as not read."""
     follows = _follows(matrices, expected)
     read = [name for name in expected.steps if name in matrices]
-    named = {each.step for each in found.taken if each.how == "its name"}
-    named -= {each.step for each in found.taken if each.how != "its name"}
+    otherwise = {each.step for each in found.taken if each.how != "its name"}
+    named = {each.step for each in found.taken} - otherwise
     off = {
         name
         for name in read
@@ -100,10 +100,7 @@ def leave_noise(
     """
     if not expected.steps or not all(name in matrices for name in expected.steps):
         return
-    keys = {
-        name: np.hstack([*key]) if is_side_by_side(matrices[name], key) else key
-        for name, key in expected.steps.items()
-    }
+    keys = {name: _laid_out(key, matrices[name]) for name, key in expected.steps.items()}
     if any(matrices[name].shape != key.shape for name, key in keys.items()):
         return
     off = [keys[name][~near(matrices[name].values, keys[name])] for name in keys]
@@ -153,9 +150,12 @@ def _share(written: WrittenMatrix, key: Matrix) -> float:
 
 
 def _is_right(name: str, written: WrittenMatrix, expected: Expected) -> bool:
-    key = expected.steps[name]
-    own = np.hstack([*key]) if is_side_by_side(written, key) else key
-    return share_alike(written.values, own) == 1
+    return share_alike(written.values, _laid_out(expected.steps[name], written)) == 1
+
+
+def _laid_out(key: Matrix, written: WrittenMatrix) -> Matrix:
+    """Return a step of the key with its heads side by side, if they are written so."""
+    return np.hstack([*key]) if is_side_by_side(written, key) else key
 
 
 def _follows(read: Mapping[str, WrittenMatrix], expected: Expected) -> Mapping[str, Matrix]:

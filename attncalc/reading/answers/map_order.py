@@ -273,17 +273,17 @@ def streams(
     )
     all_of = partial(_COUNT_OF_ALL.sub, lambda own: " all " if int(own[1]) == count else own[0])
     ranked = [(line, all_of(_LIKENED.sub(" ", _NTH_RANK.sub(" ", text)))) for line, text in without]
-    ways = [(True, texts, FARTHEST) for texts in (without, listed, ranked)]
-    ways += [(False, texts, FARTHEST) for texts in (without, placed, all_placed, counted, ranked)]
+    by_number = (without, placed, all_placed, counted, ranked)
+    ways = [(True, texts, FARTHEST, 1) for texts in (without, listed, ranked)]
+    ways += [(False, texts, FARTHEST, 1) for texts in by_number]
     for of in (without, sentences_in(without)) if by_section else ():
         found = [*_in_sections(of, sides, count)]
-        ways += [(are_names, own, MOST_LINES) for own in found for are_names in (True, False)]
-    ways += [(False, counted, 0)] if from_zero else []
+        ways += [(are_names, own, MOST_LINES, 1) for own in found for are_names in (True, False)]
+    ways += [(False, counted, FARTHEST, 0)] if from_zero else []
     seen: list[list[Mention]] = []
-    for (are_names, texts, farthest), is_all in product(ways, (False, True)):
+    for (are_names, texts, farthest, base), is_all in product(ways, (False, True)):
         if any(sides[0]) < are_names or (is_all and texts is not without):
             continue
-        base = 1 if farthest else 0
         named = _mentions(texts, sides, farthest, are_names=are_names, is_all=is_all, base=base)
         seen.append([*named])
         if seen[-1] not in seen[:-1]:
@@ -334,13 +334,13 @@ def sentences_in(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def words_beside(line: str, rows: Collection[tuple[float, ...]]) -> str:
-    """Return a line without the rows of matrices in it, if there are words behind them, or ""."""
+    """Return the words before and behind the rows of matrices on a line; "" if none is behind."""
     numbers, before, stop, place = numbers_of(line), "", 0, 0
     values = [each.value for each in numbers]
     widths = sorted({*map(len, rows)}, reverse=True)
     while place < len(numbers):
-        rest = values[place:]
-        width = next((w for w in widths if w <= len(rest) and (*rest[:w],) in rows), 0)
+        found = (w for w in widths if (*values[place : place + w],) in rows)
+        width = next((w for w in found if place + w <= len(numbers)), 0)
         if width:
             before = before or line[: numbers[place].start]
             stop = numbers[place + width - 1].end

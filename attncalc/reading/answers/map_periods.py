@@ -28,10 +28,12 @@ from attncalc.reading.naming.name import Tokens
 
 MOST_PERIOD = 10
 """The most names from one output to the next."""
-NEAR, FARTHEST, BEHIND = 4, 12, 6
-"""The most lines between two names, and if these are alike; and the most names between
-the first inputs and a list of the second.
+NEAR, FARTHEST = 4, 12
+"""The most lines from one output to the next, unless the same words are before their names; and
+those from a name to the next.
 """
+BEHIND = 6
+"""The most names between the first inputs and a list of the second ones."""
 ENOUGH_BITS = 6.0
 """How improbable it is that names fit the weights by chance; less is enough beside words."""
 FEWEST = 2
@@ -55,23 +57,6 @@ _FORMULA = re.compile(
 """A sign of work between names, the letter of a matrix before a number, or a call."""
 _WORDS = re.compile(r"[^\W\d_]+|[→⇒>|/&:]")
 _SAID = {"attends", "takes", "feeds", "most", "second"}
-
-
-class _Found(NamedTuple):
-    """A map of one head: how improbable it is by chance, in bits, and where it is in the names.
-
-    columns: the places of the first input, and of the first second input.
-    """
-
-    bits: float
-    begin: int
-    columns: tuple[int, ...]
-    period: int
-    said: Said
-
-
-_Chain = tuple[float, list[Said]]
-"""The maps of heads, and how improbable they are by chance."""
 
 
 class _Layout(NamedTuple):
@@ -107,6 +92,18 @@ class _Layout(NamedTuple):
     def others(self) -> int:
         """The names of each period that are in no column."""
         return self.period - self.inside - len(self.name)
+
+
+class _Found(NamedTuple):
+    """A map of one head, and how improbable it is by chance, in bits."""
+
+    bits: float
+    layout: _Layout
+    said: Said
+
+
+_Chain = tuple[float, list[Said]]
+"""The maps of heads, and how improbable they are by chance."""
 
 
 class _Lines(NamedTuple):
@@ -152,7 +149,8 @@ def _of_names(mentions: Sequence[Mention], heads: Matrix, lines: _Lines) -> _Cha
     for weights in heads:
         own = dict[_Found | None, _Chain]()
         several = np.flatnonzero(np.count_nonzero(weights > TIE, axis=1) > 1)
-        ways = [np.arange(len(weights)), several]  # outputs with one weight may be named otherwise
+        # outputs with one weight may be named in another way
+        ways = [np.arange(len(weights)), *[several] * (several.size < len(weights))]
         found = [*(e for rows in ways for e in _Periods(mentions, weights, rows, lines).found())]
         for each in [e for e in found if max(map(len, e.said.inputs)) > 1] or found:
             before = [chain for last, chain in chains.items() if _follows(last, each)]
@@ -163,12 +161,13 @@ def _of_names(mentions: Sequence[Mention], heads: Matrix, lines: _Lines) -> _Cha
     return max(chains.values(), key=lambda chain: chain[0], default=(0.0, []))
 
 
-def _follows(last: _Found | None, own: _Found) -> bool:
+def _follows(last: _Found | None, found: _Found) -> bool:
     """Return whether the map of a head is behind that of the head before, or beside it."""
-    if last is None or own.begin >= last.said.stop:
+    if last is None or found.layout.begin >= last.layout.stop:
         return True
-    is_beside = own.period == last.period and {*own.columns}.isdisjoint(last.columns)
-    return is_beside and 0 < own.columns[0] - last.columns[0] < own.period
+    own, other = found.layout, last.layout
+    is_beside = own.period == other.period and {*own.columns}.isdisjoint(other.columns)
+    return is_beside and 0 < own.columns[0] - other.columns[0] < own.period
 
 
 class _Periods:
@@ -243,8 +242,7 @@ class _Periods:
             before = self.mentions[: layout.begin][-layout.period :]
             if here := [each.line for each in before if input_of(each, int(k)) == only]:
                 inputs[k], lines[k] = (int(only),), here[-1]
-        said = Said((*lines,), (*inputs,), layout.rows, stop=layout.stop)
-        return _Found(bits, layout.begin, layout.columns, layout.period, said)
+        return _Found(bits, layout, Said((*lines,), (*inputs,), layout.rows))
 
     def _least(self, layout: _Layout) -> float:
         """Return how improbable a map of this layout must be by chance, in bits.

@@ -221,15 +221,15 @@ def _take_map(
 def _rows_on_lines(
     matrices: Mapping[str, WrittenMatrix], found: Collected
 ) -> dict[int, set[tuple[float, ...]]]:
-    """Return the rows of the steps on each line that only such were read from."""
+    """Return the rows of the steps that were read from each line, of lines that are read whole."""
     rows: dict[int, set[tuple[float, ...]]] = {}
     left = {each.line for each in found.unread}
     for each in found.taken:
         if each.what not in ("", "map") and each.line not in left:
-            own = matrices[each.step].values if each.step in matrices else np.zeros((0, 1))
-            own_rows = {(*row,) for row in own.reshape(-1, own.shape[-1]).tolist()}
+            written = matrices.get(each.step)
+            own = () if written is None else written.values.reshape(-1, written.shape[-1]).tolist()
             for line in each.lines:
-                rows.setdefault(line, set()).update(own_rows)
+                rows.setdefault(line, set()).update(map(tuple, own))
     return rows
 
 

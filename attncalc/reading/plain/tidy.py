@@ -319,9 +319,7 @@ def _uses_decimal_commas(text: str) -> bool:
     if not decimal or _TWO_COMMAS.search(text):
         return False
     points = len(_POINT.findall(text))
-    if not points and _MIXED.search(text):
-        return True
-    if not points and len(_BELOW_ONE.findall(text)) >= SEVERAL:
+    if not points and (_MIXED.search(text) or len(_BELOW_ONE.findall(text)) >= SEVERAL):
         return True
     against = points + len(_AFTER_COMMA.findall(text))
     beside = len(_BESIDE.findall(text)) + len(_ALONE.findall(text))
