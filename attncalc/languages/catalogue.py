@@ -13,7 +13,7 @@ letters of the name say what is there:
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from attncalc.base.text import capital
@@ -52,6 +52,8 @@ JOINTS = 6
 """The most letters of a message that only joins others, as `{t_a} and {t_b}`."""
 LONGEST = 2000
 """Of a sentence with parts that vary: a longer one stays in English."""
+MOST_KNOWN = 4096
+"""The most sentences whose translations a catalog keeps."""
 
 
 class Catalogue:
@@ -64,6 +66,8 @@ class Catalogue:
             _Message(re.compile(_found(each)), messages[each], _literal(each) > JOINTS)
             for each in varied
         ]
+        # a part is tried in many messages
+        self._translated = lru_cache(maxsize=MOST_KNOWN)(self._translation)
 
     def say(self, text: str) -> str:
         """Return a sentence in this language; one without a translation stays as it is."""
@@ -84,8 +88,10 @@ class Catalogue:
         """
         if self.language == ENGLISH or not text:
             return text
-        if text in self.messages:
-            return self.messages[text]
+        return self.messages[text] if text in self.messages else self._translated(text, strict)
+
+    def _translation(self, text: str, strict: bool) -> str | None:
+        """Return a sentence in this language by the messages with names that it may be, or None."""
         matches = [*self._matches(text)] if len(text) <= LONGEST else []
         for is_whole in (True,) if strict else (True, False):
             for message, match in matches:
