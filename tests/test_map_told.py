@@ -218,6 +218,25 @@ def test_the_map_is_read_in_every_form(place: str, text: str, wanted: str) -> No
     assert not answer.unread
 
 
+def test_lists_of_ranks_in_json_are_the_map_of_their_head() -> None:
+    steps = {"scores": [[7, 6, -7], [3, 4, -3], [3, 2, -3]], "most": [1, 2, 1], "second": [2, 1, 2]}
+    others = {"scores": [[6, 5, 2], [7, 5, -1], [-4, -3, 0]], "most": [1, 1, 3], "second": [2] * 3}
+    text = json.dumps({"head_1": steps, "head_2": others})
+    answer = read_answer_bytes(text.encode(), "a.json", expected_of("bu3"))
+    assert in_short(answer) == "1>1|2 2>2|1 3>1|2 1>1|2 2>1|2 3>3|2"
+    assert not answer.unread
+
+
+def test_names_of_several_lines_are_no_list_of_outputs() -> None:
+    lines = ["the: más a chased, segundo it", "dog: más a chased, segundo it",
+             "chased: más a chased, segundo the", "it: más a chased, segundo the"]  # fmt: skip
+    weights = "A = [0.045 0.011 0.76 0.185; 0.045 0.011 0.76 0.185; " \
+        "0.131 0.065 0.539 0.266; 0.131 0.065 0.539 0.266]"  # fmt: skip
+    text = "\n".join([weights, *lines])
+    answer = read_answer_bytes(text.encode(), "a.txt", expected_of("bv4"))
+    assert in_short(answer).endswith("chased>chased|the it>chased|the")
+
+
 def test_unread_parts_of_a_map_in_json_are_listed() -> None:
     text = json.dumps({"Q": [[1, 3]], "connections": [[1, 3], "somewhere"]})
     answer = read_answer_bytes(text.encode(), "a.json", KEYS["self"].expected)

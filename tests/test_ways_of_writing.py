@@ -1,5 +1,6 @@
 """Ways of writing that people use, each read completely."""
 
+import numpy as np
 import pytest
 from answer_corpus import expected
 
@@ -34,6 +35,11 @@ BOTH = {
     "tags of HTML": "<p>The <b>Q</b></p><p>1 3<br>-1 1<br/>2.5 <b>-2</b></p>"
     "<ul><li>k<sub>1</sub> = (3, -0.5)</li><li>k<sub>2</sub> = (2, -1.5)</li>"
     "<li>k<sub>3</sub> = (-2.5, 3.5)</li></ul>",
+    "a corrected row behind another equals sign": "q1 = (1, 3)\n"
+    "q2 = [-2, 1] no, a sign is wrong, so = [-1, 1]\nq3 = (2.5, -2)\n"
+    "KT =\n3 2 -2.5\n-0.5 -1.5 3.5",
+    "a right row in a message behind a wrong one": f"Q = [1 3; -1 1; 2.5 2]\nK = {KEYS}\n"
+    "*the last one is [2.5 -2], of course",
 }
 """Answers with the queries and the keys of the first sample."""
 
@@ -69,3 +75,53 @@ def test_an_entry_is_not_its_work(
 ) -> None:
     answer = read_answer_bytes(text.encode(), "answer.txt", expected("self"))
     assert answer.matrices[name].values[place] == value
+
+
+SCORES = "q_we · k_we = 8 → 5.66\nq_like · k_we = 8 → 5.66\nq_like · k_like = 6 → 4.24\n" \
+    "q_green · k_we = 4 → 2.83\nq_green · k_like = 3 → 2.12\nq_green · k_green = 2 → 1.41\n" \
+    "q_tea · k_we = 4 → 2.83\nq_tea · k_like = 3 → 2.12\nq_tea · k_green = 2 → 1.41\n" \
+    "q_tea · k_tea = 2 → 1.41"  # fmt: skip
+PARAGRAPHS = "\n".join(
+    f"{token}:\ndot products q·k: {scores}\ndivided by √2: {scaled}\n"
+    for token, scores, scaled in (
+        ("we", "8", "5.66"),
+        ("like", "8; 6", "5.66; 4.24"),
+        ("green", "4; 3; 2", "2.83; 2.12; 1.41"),
+        ("tea", "4; 3; 2; 2", "2.83; 2.12; 1.41; 1.41"),
+    )
+)
+
+
+@pytest.mark.parametrize("text", [SCORES, PARAGRAPHS])
+def test_scores_that_a_mask_removes_may_be_left_out(text: str) -> None:
+    read = read_answer_bytes(text.encode(), "answer.txt", expected("bu1")).matrices
+    scaled = read["S_scaled"] if "S_scaled" in read else read["S_masked"]
+    n = np.nan
+    np.testing.assert_array_equal(
+        read["S"].values, [[8, n, n, n], [8, 6, n, n], [4, 3, 2, n], [4, 3, 2, 2]]
+    )
+    np.testing.assert_array_equal(scaled.values[1:, :2], [[5.66, 4.24], [2.83, 2.12], [2.83, 2.12]])
+
+
+def test_inputs_of_a_map_are_no_outputs() -> None:
+    text = "V = [0 0; -2 0; -1 -2; -1 -1]\n" + "\n".join(f"o_{k} → 3, 4" for k in range(1, 5))
+    answer = read_answer_bytes(text.encode(), "answer.txt", expected("bv4"))
+    assert {*answer.matrices} == {"V"}
+    assert [(*each.most, *each.second) for each in answer.connections or ()] == [
+        ("chased", "it")
+    ] * 4
+
+
+def test_weights_below_a_heading_of_scores_are_weights() -> None:
+    text = f"Q = {QUERIES}\nK = {KEYS}\nS\n1.5 -2.5 8\n-3.5 -3.5 6\n8.5 8 -13.25\n" \
+        "divided by the sum:\n0.25 0.3 0.45\n0.25 0.3 0.45\n0.5 0.4 0.1"  # fmt: skip
+    read = read_answer_bytes(text.encode(), "answer.txt", expected("self")).matrices
+    assert {*read} == {"Q", "K", "S", "A"}
+
+
+def test_unread_text_is_listed_as_it_was_typed() -> None:
+    text = "S/√2: four equal rows (0,71 ; 0 ; 1,41).\nO:\n0,5 1,25\n2,25 0,75\n"
+    answer = read_answer_bytes(text.encode(), "answer.txt", expected("self"))
+    listed = " ".join([*(e.text for e in answer.unread), *(e.text for e in answer.taken)])
+    assert "0,71" in listed
+    assert all(character.isprintable() for character in listed)

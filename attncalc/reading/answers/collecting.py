@@ -148,8 +148,10 @@ class _Collector(Keeper):
         self.again = self.again or says_again(block.text)
         if block.is_heading or (name and not block.goes_on):
             self.token = 0, 0
-        if name and name.row and block.work and not block.goes_on:
-            self._valued(block, name)
+        is_valued = any(read_entry(each).value is not None for each in block.work[-1:])
+        if name and name.row and is_valued and not block.goes_on:
+            how = "its calculation, which is evaluated"
+            self.keep_part(block, name, [[block.work[-1]]], how)
             return
         columns_of_work = sum(is_worked([each]) for each in block.text.split("|")) > 1
         if asks_for_work(block.text) or columns_of_work:
@@ -255,10 +257,6 @@ class _Collector(Keeper):
         rows = [row for each in grids for row in each.rows]
         widths = {key.shape[-1] for key in self.expected.steps.values()}
         return len(rows) > 1 and {len(row) for row in rows} <= widths
-
-    def _valued(self, block: Block, name: Name) -> None:
-        """Read an entry given as a calculation."""
-        self.keep_part(block, name, [[block.work[-1]]], "its calculation, which is evaluated")
 
     def _numbers(self, block: Block, grid: Grid) -> None:
         """Read numbers: by their own name, as a continuation, by the label above, or unnamed."""

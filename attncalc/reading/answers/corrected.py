@@ -16,6 +16,7 @@ from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.reading.answers.cuts import Number, numbers_of
 from attncalc.reading.answers.expected import Expected, near
 from attncalc.reading.answers.keeping import Collected
+from attncalc.reading.answers.prose import PROSE
 from attncalc.reading.plain.corrections import LONGEST, speaks_of_error
 from attncalc.reading.plain.rows import SCANNED
 
@@ -45,27 +46,30 @@ def with_corrected(
     """Return the matrices with each entry that a sentence corrects, with a remark.
 
     A sentence about an error whose number fits no wrong entry, or several, is listed as unread.
+    One without a word for it must state the entire row.
     """
     made = dict(matrices)
     of_steps = [each for each in found.taken if each.what]
     steps = {line for each in of_steps for line in each.lines}
     listed = {each.line for each in found.unread if each.could_be_matrix}
+    prose = {each.line for each in found.taken if each.how == PROSE}.union(listed) - steps
     for line, sentence in enumerate(text.split("\n"), start=1):
         if line in steps:  # only what is behind its numbers
             sentence = "".join(_BEHIND.split(sentence, maxsplit=1)[1:])
-        if len(sentence) > LONGEST or not speaks_of_error(sentence):
+        is_said = speaks_of_error(sentence)
+        if len(sentence) > LONGEST or not (is_said or line in prose):
             continue
         above = {each.step for each in of_steps if each.line <= line}
         wrong = [each for each in _wrong(made, expected) if each[0] in above]
         said = [each for each in numbers_of(sentence) if each.is_last]
-        said = [each for each in said if each.entry.decimals] or said
+        said = [each for each in said if each.entry.decimals and is_said] or said
         fits = {(name, place): each for name, place, right in wrong for each in said
                 if near(np.array(each.value), np.array(right)).all()}  # fmt: skip
         ((name, place), number) = next(iter(fits.items()), (("", ()), None))
         old = made[name].values[place] if name else np.nan
         is_of_sums = all(each.value in _OF_SUMS for each in said)
         values = [each.value for each in said]
-        is_whole = {*values} <= {old, number and number.value}
+        is_whole = is_said and {*values} <= {old, number and number.value}
         if name and number:
             row = [*made[name].values[place[:-1]]]
             row[place[-1]] = number.value
@@ -78,7 +82,7 @@ def with_corrected(
             found.unread[:] = [each for each in found.unread if each.line != line]
             found.note(line, what, "a correction", sentence.strip())
             found.tell(line, f"{what} {CORRECTED}")
-        elif wrong and (fits or not is_of_sums) and line not in listed:
+        elif is_said and wrong and (fits or not is_of_sums) and line not in listed:
             why = "it may correct an entry: name it, as in Q[2,1] = 3"
             found.leave(line, sentence.strip(), why)
     return made

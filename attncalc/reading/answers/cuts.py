@@ -23,7 +23,8 @@ STRIDES = 6
 GAPS = ((0, 0.0), (1, 0.1), (2, 0.3), (3, 0.6))
 JUMP = 1.5
 """The cost of skipped numbers between two rows, in agreeing entries."""
-TINY = 1e-9
+TINY, BRACKET, OPENS = 1e-9, 1e-3, ("(", "[", "{")
+"""A row rather begins behind a bracket, if as many entries agree."""
 
 _INDEX = re.compile(
     r"(?<![\d.])\d ?(?:×|x|\\times) ?\d(?![\d.])"
@@ -54,6 +55,10 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _COUNT = re.compile(r"^[\s>*-]*\d{1,2}[.):、](?=\s)")
+_EMPHASIZED = re.compile(
+    rf"(?<![\w)*])([*_]{{1,3}})([-−–]?\d{{1,9}}(?:[.{COMMA}]\d{{1,9}})? ?%?)\1(?![\w(*]|\s*[\d(])"
+)
+"""A number in bold or in italics, whose signs are no product."""
 _RESULT = re.compile(r"[=≈:→]\s*+&?\s*+[\[({]*+\s*+$")
 _OPERATOR = re.compile(r"\s*+[)\]]*+\s*+(?:[*·×^+/@]|\\cdot|\\times|-\s)|\)\(-?\d+\)")
 _BEHIND = re.compile(r"(?:[*·×^+/@]|\\cdot|\\times|\\frac|\bexp)\s*+[\[({]*+\s*+$|\(-?\d+\)\($")
@@ -72,7 +77,7 @@ class Number(NamedTuple):
     """A number of a text: its entry and value, its line, and its position.
 
     `is_result` is true directly after a relation, with no operator after it; `is_last` if no
-    relation follows in its line; `is_operand` beside an operator.
+    relation follows in its line; `is_operand` beside an operator; `is_first` behind a bracket.
     """
 
     entry: Entry
@@ -83,6 +88,7 @@ class Number(NamedTuple):
     is_result: bool
     is_last: bool
     is_operand: bool
+    is_first: bool
 
 
 class Cut(NamedTuple):
@@ -129,7 +135,8 @@ def numbers_of(text: str) -> list[Number]:
     for number, line in enumerate(text.split("\n"), start=1):
         if len(found) > MOST_NUMBERS or len(line) > MOST_NUMBERS:
             break
-        clean = _FRACTION.sub(_as_fraction, line)
+        clean = _FRACTION.sub(_as_fraction, line.replace("−", "-"))
+        clean = _EMPHASIZED.sub(lambda own: own[2].center(len(own[0])), clean)
         for pattern in (_INDEX, _COUNT, _TIME):
             clean = _blanked(pattern, clean)
         clean = with_digits(clean, is_scanned=is_scanned)
@@ -145,7 +152,7 @@ def numbers_of(text: str) -> list[Number]:
             is_result = not is_before and _RESULT.search(before) is not None
             found.append(
                 Number(entry, float(entry.value), number, each.start(), each.end(), is_result,
-                       each.start() >= last, is_operand)
+                       each.start() >= last, is_operand, before.rstrip()[-1:] in OPENS)
             )  # fmt: skip
     return found[:MOST_NUMBERS]
 
@@ -215,8 +222,11 @@ def cuts(
     strides: the largest distance between the entries of a row, in numbers.
     rows_of_head: the rows of each of several heads, one below the other.
     """
-    if key.ndim != 2 or key.size > MOST_ENTRIES or key.size * len(numbers) > MOST_WORK:
+    is_large = key.size > MOST_ENTRIES or key.size * len(numbers) > MOST_WORK
+    if key.ndim != 2 or is_large or not free.any():
         return []
+    skipped, last = np.flatnonzero(free)[[0, -1]]
+    numbers, free = numbers[skipped : last + 1], free[skipped : last + 1]
     values = np.array([each.value for each in numbers])
     agree = near(values[:, np.newaxis, np.newaxis], key[np.newaxis])
     is_there, is_seen = agree[free].any(axis=0), unmasked(key)
@@ -225,6 +235,7 @@ def cuts(
     is_operand = np.array([each.is_operand for each in numbers], bool)
     is_result = np.array([each.is_result for each in numbers], bool)
     is_last = np.array([each.is_last for each in numbers], bool)
+    is_first = BRACKET * np.array([each.is_first for each in numbers])
     is_decimal = np.array([bool(each.entry.decimals) for each in numbers], bool)
     agree &= free[:, np.newaxis, np.newaxis]
     runs = {
@@ -243,13 +254,17 @@ def cuts(
         for way in ("", ", columns as rows") if turned else ("",):
             own = agree[run].swapaxes(1, 2) if way else agree[run]
             seen_there = is_seen.T if way else is_seen
-            for rows, stride in _arrangements(own, seen_there, strides, least, rows_of_head):
+            height = 0 if way else rows_of_head
+            for rows, stride in _arrangements(
+                own, seen_there, is_first[run], strides, least, height
+            ):
                 places = np.where(rows >= 0, run[rows], -1)
                 places = places.T if way else places
                 is_written = places >= 0
                 if not (free[places[is_written]].all() and is_written.any(axis=1).all()):
                     continue
                 agreeing = near(values[places], key) & is_written
+                places = np.where(is_written, places + skipped, -1)
                 found.append(Cut(places.tolist(), agreeing, layout + way, stride))
     return found
 
@@ -265,7 +280,12 @@ def unmasked(key: Matrix) -> Matrix:
 
 
 def _arrangements(
-    agree: Matrix, is_seen: Matrix, strides: int, least: float, rows_of_head: int
+    agree: Matrix,
+    is_seen: Matrix,
+    is_first: Matrix,
+    strides: int,
+    least: float,
+    rows_of_head: int,
 ) -> Iterator[tuple[Matrix, int]]:
     """Yield the best rows of a matrix among numbers, and the distance of the entries in a row.
 
@@ -278,11 +298,14 @@ def _arrangements(
         if starts < 1:
             break
         columns = [agree[stride * j :][:starts, :, j] for j in range(width)]
-        scores = np.sum(columns, axis=0, dtype=float).T
+        scores = np.sum(columns, axis=0, dtype=float).T + is_first[:starts]
         if not _can_be(scores, height * width, least):
             continue
         spans = [stride * (width - 1) + 1] * (height - 1)
-        for rows in (_in_order([*scores], spans, rows_of_head), _beside(scores, stride, width)):
+        for rows in (
+            _in_order([*scores], spans, rows_of_head),
+            _beside(scores, stride, width, rows_of_head),
+        ):
             if rows is not None:
                 yield rows[:, None] + stride * np.arange(width), stride
     if not is_seen.all() and is_seen.any(axis=1).all():
@@ -304,19 +327,37 @@ def _can_be(scores: Iterable[Matrix], size: int, least: float) -> bool:
     return float(sum(each.max(initial=0) for each in scores)) > least * size - TINY
 
 
-def _beside(scores: Matrix, stride: int, width: int) -> Matrix | None:
-    """Return the first numbers of the best rows that begin at equal distances."""
-    height = len(scores)
+def _beside(scores: Matrix, stride: int, width: int, rows_of_head: int) -> Matrix | None:
+    """Return the first numbers of the best rows that begin at equal distances, in each head."""
+    height = rows_of_head or len(scores)
     best, found = 0.0, None
     for step in range(width if stride == 1 else 1, stride * (width - 1) + 1 + WIDEST):
         starts = scores.shape[1] - step * (height - 1)
         if starts < 1:
             break
-        total = np.sum([scores[i, i * step : i * step + starts] for i in range(height)], axis=0)
+        heads = [
+            np.sum([scores[head + i, i * step : i * step + starts] for i in range(height)], axis=0)
+            for head in range(0, len(scores), height)
+        ]
+        total, back = heads[0], []
+        for own in heads[1:]:
+            most, where = _best_before(total)
+            back.append(where)
+            total = own + np.append(-np.inf, most[:-1])
         place = int(np.argmax(total))
         if total[place] > best:
-            best, found = total[place], place + step * np.arange(height)
+            firsts = [place]
+            for where in reversed(back):
+                firsts.append(int(where[firsts[-1] - 1]))
+            best = total[place]
+            found = np.concatenate([each + step * np.arange(height) for each in firsts[::-1]])
     return found
+
+
+def _best_before(total: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the largest value up to each place, and where it is."""
+    most = np.maximum.accumulate(total)
+    return most, np.maximum.accumulate(np.where(total == most, np.arange(len(total)), 0))
 
 
 def _in_order(scores: Sequence[Matrix], spans: Sequence[int], rows_of_head: int) -> Matrix | None:
@@ -333,8 +374,7 @@ def _in_order(scores: Sequence[Matrix], spans: Sequence[int], rows_of_head: int)
         jump = JUMP - GAPS[1][1] * is_first
         starts = len(score)
         best, came = np.full(starts, -np.inf), np.zeros(starts, int)
-        jumps = np.maximum.accumulate(total)
-        where = np.maximum.accumulate(np.where(total == jumps, np.arange(len(total)), 0))
+        jumps, where = _best_before(total)
         for gap, cost in (*GAPS, (0, jump)):
             shift = span + gap
             if shift >= starts:

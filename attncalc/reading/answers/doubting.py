@@ -15,6 +15,7 @@ from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix
 from attncalc.reading.answers.cuts import Number, numbers_of
 from attncalc.reading.answers.expected import Expected, are_weights, near, share_alike
 from attncalc.reading.answers.keeping import Collected
+from attncalc.reading.answers.map_order import is_ranked
 from attncalc.reading.answers.prose import IN_SENTENCE
 from attncalc.reading.answers.witness import is_side_by_side
 
@@ -39,10 +40,11 @@ def questioned(
     read = [name for name in expected.steps if name in matrices]
     otherwise = {each.step for each in found.taken if each.how != "its name"}
     named = {each.step for each in found.taken} - otherwise
+    sure = {n for n in named & {*read} if {*matrices[n].shape} == {*expected.steps[n].shape}}
     off = {
         name
         for name in read
-        if not (name in named and {*matrices[name].shape} == {*expected.steps[name].shape})
+        if (name not in sure or _are_places(matrices[name], matrices, expected))
         and not is_side_by_side(matrices[name], expected.steps[name])
         and _is_off(name, matrices[name], expected, follows)
     }
@@ -62,14 +64,16 @@ def questioned(
     off, right = off - exchanged, right - exchanged
     found.taken[:], found.unread[:], found.remarks[:] = before
     doubts = {n: _contradiction(n, matrices, expected) for n in off - right}
-    for name in [each for each in doubts if doubts[each]]:
+    doubted = {each for each in doubts if doubts[each]}
+    for name in sorted(doubted, key=read.index):
         own = [each for each in found.taken if each.step == name]
         text = "; ".join(each.text for each in own)[:LONGEST]
         line = min((each.line for each in own), default=0)
         why = f"it may not be {name}: {doubts[name]}"
         found.unread.append(Unread(line, text, why, could_be_matrix=True))
-        right.add(name)
-    return dict(search(_without(right, matrices, found))) if right else dict(matrices)
+    again = right | doubted
+    made = search(_without(again, matrices, found)) if again else matrices
+    return dict(_without(doubted & {*made}, made, found))
 
 
 def _lines_of(taken: Iterable[Taken]) -> dict[str, set[int]]:
@@ -187,7 +191,19 @@ def _contradiction(name: str, read: Mapping[str, WrittenMatrix], expected: Expec
             return f"{later} is right, and does not follow from it"
     if own_name(name) == "A" and is_of_shape and _are_no_weights(written, key):
         return "these are no weights"
-    return ""
+    return "these are inputs of the map" if _are_places(written, read, expected) else ""
+
+
+def _are_places(
+    written: WrittenMatrix, read: Mapping[str, WrittenMatrix], expected: Expected
+) -> bool:
+    """Return whether rows are the places of the largest weights, as in a map: o_1 → 2, 1."""
+    weights = read["A"].values if "A" in read else expected.steps.get("A", np.zeros(0))
+    if not written.values.ndim == weights.ndim == 2 or len(weights) != len(written.values):
+        return False
+    places = written.values - 1
+    is_there = np.isin(places, range(weights.shape[1])).all()
+    return bool(is_there) and all(map(is_ranked, places.astype(int).tolist(), weights))
 
 
 def _are_no_weights(written: WrittenMatrix, key: Matrix) -> bool:

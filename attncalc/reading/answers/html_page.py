@@ -49,7 +49,7 @@ _SIGNS = {"mfrac": "/", "msub": "_", "msup": "^", "msqrt": ""}
 """The sign between the children of an element of MathML."""
 _SIMPLE = re.compile(r"-?√?[\w.,∞]*")
 _BLANKS = re.compile(r"\s+")
-_NUMBER = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
+_NUMBER = re.compile(r"\d{1,9}(?:[.,]\d{1,9})? ?%?")
 
 
 def is_html(text: str) -> bool:

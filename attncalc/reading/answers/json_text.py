@@ -17,6 +17,7 @@ from attncalc.reading.answers.map_marked import stated_map
 from attncalc.reading.answers.map_words import lexemes_in
 from attncalc.reading.answers.raw import Raw, assembled, is_given, unread
 from attncalc.reading.answers.text import read_text_answer
+from attncalc.reading.answers.witness import is_side_by_side
 from attncalc.reading.cells import Faults, in_words
 from attncalc.reading.json_text import parse, plain
 from attncalc.reading.naming.keys import name_of_key
@@ -64,7 +65,9 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
         not_read.append(Unread(0, "…", why, could_be_matrix=True))
     answer = assembled(place, found, not_read, connections, expected)
     if expected is not None and not answer.connections:
-        answer = replace(answer, connections=map_told(content, place, expected, answer.matrices))
+        told = map_told(content, place, expected, answer.matrices)
+        left = [each for each in answer.unread if not (told and _are_inputs(each.text))]
+        answer = replace(answer, connections=told, unread=(*left,))
     if expected is None or not (answer.has_unread_matrix or _are_misfits(answer, expected)):
         return answer
     other = read_text_answer("\n".join(_outline(content)), place, expected)
@@ -87,10 +90,27 @@ def map_told(
     told: Sequence[WrittenConnection] | None = None
     if heads is not None:
         outline = (each.replace("_", " ") for each in _outline(content))
-        lines = [each for each in outline if _LETTER.search(each.split(": ")[-1])]
+        lines = [each for each in outline if _may_state(*each.rpartition(": ")[::2])]
         told = stated_map([*enumerate(lines, start=1)], heads, expected.labels)
     told = told or read_text_answer("\n".join(said), place, expected).connections
     return (*(each._replace(line=0) for each in told or ()),) or None
+
+
+def _may_state(name: str, value: str) -> bool:
+    """Return whether a value may be of the map: it has words, or its name ranks inputs."""
+    return _ranks_inputs(name) or _LETTER.search(value) is not None
+
+
+def _ranks_inputs(name: str) -> bool:
+    """Return whether a name is that of the most attended inputs, or of the second ones."""
+    words = lexemes_in(name.replace("_", " "), {})
+    return any(word.kind in ("most", "second", "attends", "ordinal") for word in words)
+
+
+def _are_inputs(text: str) -> bool:
+    """Return whether a text lists the most attended inputs, or the second ones, by number."""
+    name, _, value = text.partition(": ")
+    return _ranks_inputs(name) and all(map(str.isdigit, value.split()))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -115,8 +135,7 @@ def _columns(value: dict[str, Any]) -> Iterator[list[Any]]:
     by_keys: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     for name, each in value.items():
         own = {str(k): one for k, one in enumerate(each, 1)} if isinstance(each, list) else each
-        ranks = {"most", "second"} & {word.kind for word in lexemes_in(name.replace("_", " "), {})}
-        if ranks and isinstance(own, dict):
+        if _ranks_inputs(name) and isinstance(own, dict):
             by_keys.setdefault((*own,), {})[name] = own
     for keys, own in (each for each in by_keys.items() if len(each[1]) > 1):
         yield [{"output": key, **{name: each[key] for name, each in own.items()}} for key in keys]
@@ -132,9 +151,14 @@ def _records(values: list[Any]) -> list[list[str]]:
 
 
 def _are_misfits(answer: Answer, expected: Expected) -> bool:
-    """Return whether a step does not have its shape."""
+    """Return whether a step does not have its shape, with its heads side by side or not."""
+    steps = expected.steps
     read = answer.matrices.items()
-    return any(each.problem or not expected.fits(name, each.values) for name, each in read)
+    return any(
+        each.problem
+        or not (expected.fits(n, each.values) or (n in steps and is_side_by_side(each, steps[n])))
+        for n, each in read
+    )
 
 
 def _outline(value: Any, names: tuple[str, ...] = ()) -> Iterator[str]:
@@ -147,6 +171,10 @@ def _outline(value: Any, names: tuple[str, ...] = ()) -> Iterator[str]:
         if isinstance(value, list) or all(map(is_number_cell, cells)):
             yield f"{words}: {', '.join(cells)}"
             return
+    rows = [[_cell(cell) for cell in row] for row in listed if isinstance(row, list) and row]
+    if len(rows) == len(listed) > 1 and all(all(map(is_number_cell, row)) for row in rows):
+        yield f"{words}: [{'; '.join(map(' '.join, rows))}]"
+        return
     for key, each in inner:
         if isinstance(each, list | dict):
             yield from _outline(each, (*names, str(key)) if isinstance(key, str) else names)

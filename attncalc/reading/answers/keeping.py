@@ -9,7 +9,7 @@ from attncalc.problem.fields import MATRICES, own_name
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.reading.answers.answer import Taken, Unread, WrittenConnection
 from attncalc.reading.answers.copying import Copies
-from attncalc.reading.answers.expected import MASKS, SCORES, Expected
+from attncalc.reading.answers.expected import MASKS, SCORES, Expected, near
 from attncalc.reading.answers.labels import Labels
 from attncalc.reading.answers.parts import Part, values_of
 from attncalc.reading.answers.prose import is_constant, is_worked
@@ -19,6 +19,8 @@ from attncalc.reading.naming.name import Name
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
+from attncalc.reading.plain.marks import typed
+from attncalc.reading.plain.numerals import is_number_cell
 from attncalc.reading.plain.rows import (
     without_counted_columns,
     without_counted_rows,
@@ -66,7 +68,7 @@ class Collected:
 
     def leave(self, line: int, text: str, why: str, *, could_be: bool = True) -> None:
         """List a part as not read."""
-        self.unread.append(Unread(line, text, why, could_be))
+        self.unread.append(Unread(line, typed(text), why, could_be))
 
     def tell(self, line: int, what: str) -> None:
         """Remark something about the reading of a line."""
@@ -107,7 +109,21 @@ class Keeper(Labels):
         elif block.is_single and not name.column and self._is_no_matrix(name):
             self._alone(block, name, grid)
         else:
-            self._keep_heads(block, grid, name, how)
+            self._keep_heads(block, grid, self._scaled(block, grid, name, how), how)
+
+    def _scaled(self, block: Block, grid: Grid, name: Name, how: str) -> Name:
+        """Return the name of a scaled score, and store the score before it: q1·k2 = 5 → 3.54."""
+        scores, scaled = (self.expected.of_head(each, name.head) for each in SCORES)
+        work = "".join(block.work[-1:])
+        if name.matrix != "S" or not name.column or scores is None or scaled is None:
+            return name
+        if not is_number_cell(work) or work == grid.rows[0][0] or not scores.any():
+            return name
+        factor = (scores * scaled).sum() / (scores**2).sum()
+        if factor == 1 or not near(values_of(grid.heads), values_of([[[work]]]) * factor).all():
+            return name
+        self.keep_part(block, name, [[work]], how)
+        return name._replace(matrix="S_scaled")
 
     def keep_instead(self, block: Block, grid: Grid, how: str) -> None:
         """Store numbers that replace the last ones, unless only those are right."""

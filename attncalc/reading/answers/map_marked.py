@@ -91,7 +91,7 @@ def _marked_rows(
             if not marks:
                 continue
             row = weights[len(found)]
-            values = [float(_POINT.sub(".", cell[2])) for cell in cells]
+            values = [float(_POINT.sub(".", c[2])) / (100 if "%" in c[0] else 1) for c in cells]
             values += [0.0] * (len(row) - len(values))
             if np.allclose(values, row, atol=TIE):
                 found.append((line, marks))

@@ -8,7 +8,8 @@ rank the inputs of each first. The weights arbitrate between readings.
 import re
 import unicodedata
 from collections.abc import Collection, Container, Iterator, Sequence
-from functools import partial
+from enum import Enum
+from functools import lru_cache, partial
 from itertools import chain, pairwise, product, takewhile
 from typing import NamedTuple
 
@@ -41,6 +42,10 @@ so in any words.
 """
 _COUNTED = re.compile(r"\[\d{1,3}\](?=\s)|^\W*(?:In|Out)\[\d{1,4}\]:?=?")
 """R's count before a vector, or a count of a session."""
+_PROMPT = re.compile(
+    r"\s*(?:>>>?|\w{3,9}(?::\d{1,4})?>|In ?\[\d{1,4}\]:|> ?[\w.]{1,30}(?: ?<-|\()) ?[^\s#%(]"
+)
+"""The prompt of a program, before its code."""
 _STOP = re.compile(r"[,.;!?。；！？\n)]")
 SENTENCE = re.compile(r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[^\W\d_a-zà-ÿ])|[!?;](?=\s|$)|[。！？；]")
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
@@ -77,8 +82,10 @@ _WORDS_OF_MAP = {"peta", "harita", "diagram", "drawing", "schema", "arrows"}
 _NUMBERED = re.compile(r"^[\s>*#•·-]*(?:(?:[^\W\d_]{1,12} )?\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
 _TAG = re.compile(
     r"</?[A-Za-z][^<>]{0,200}>|\\item(?:<[^<>\n]{0,20}>)?|\\(?:emph|text\w{1,6})\b|\$X_\{?\d\}?\$"
-    r"|\bX[12]\b(?! ?[_(\[])"
+    r"|(?<![A-Za-z\d])X[12](?![A-Za-z\d]| ?[_(\[])"
 )
+_ROW_OF = re.compile(r"\brows? of (?:the )?\$?X_?\{?([12])\}?\$?(?!\w)", re.IGNORECASE)
+"""A token by its matrix: the first row of X2."""
 _NTH = re.compile(r"(\d)\.?[ºª]")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
 _TWICE = re.compile(r"(?<!\w)\d{1,3} ?\(([^\W\d_]{1,40})\)")
@@ -131,12 +138,13 @@ _STEMS = (
     "femte|пят|п.ят|piąt|pát|pet[iao]|πέμπτ|viide|beşinci|ötödik|다섯 ?번째|الخامس",
 )
 _PLACE = re.compile(
-    rf"(?:(?<!\b[aei]n )\b(?:{'|'.join(ORDINALS)})\b"
+    rf"(?:(?<!\b[aei]n )(?<!comes )(?<!ranks )\b(?:{'|'.join(ORDINALS)})\b"
     rf"|(?<![^\W\d_])و?(?:{'|'.join(f'({each})' for each in _STEMS)})\w{{0,8}}\b)"
-    r"(?! (?:most|largest|highest|strongest|choice|kolejno|miejsc|очеред|мест|plats|sıra))",
+    r"(?! (?:most|largest|highest|strongest|choice|kolejno|miejsc|очеред|мест|plats|sıra))"
+    r"(?! (?:the|il|lo|la|el|los|las|le|les|der|die|das|den|het)\b)",
     re.IGNORECASE,
 )
-"""Ordinals, in further languages by their stems."""
+"""Ordinals, in further languages by their stems; one before an article is an adverb."""
 _HEAD_OF_PLACE = re.compile(
     rf"{_PLACE.pattern}\s+(?:heads?|kopf\w{{0,2}}|köpfe|t[eê]tes?|cabe[zç]as?|testa|hoofd|huvud\w{{0,2}}"
     r"|hovede?t?|hlav\w{1,2}|głow\w{1,2}|голов\w{1,3}|başlı\w{1,4})\b",
@@ -149,8 +157,8 @@ _OF_ALL = re.compile(
     r"\b(?:все|всі|oba|obě|obie|obydwa|wszystkie|všechny|sva|kaikki|molemmat|tüm|bütün|hepsi|minden"
     r"|όλ[αεο]\w?|alle|alla|beide|begge|båda|tous|toutes|todas?|todos|ambos|ambas|tutti|tutte"
     r"|entrambi|all|both|every|each|every(?:one|body)|todo mundo|todo el mundo|tout le monde"
-    r"|jede[rs]?|ogni|iki(?:si)?|каждый|każd[yae])\b|모두|모든|[둘셋넷] 다|전부|كل|すべて|全て|両方"
-    r"|双方|どの|都|每个",
+    r"|jede[rs]?|ogni|iki(?:si)?|кажд\w{2,3}|każd[yae])\b|모두|모든|[둘셋넷] 다|전부|كل|すべて|全て"
+    r"|両方|双方|どの|都|每个",
     re.IGNORECASE,
 )
 
@@ -245,7 +253,7 @@ def streams(
     *,
     by_section: bool = True,
     from_zero: bool = False,
-) -> Iterator[tuple[list[Mention], bool]]:
+) -> Iterator[tuple[Sequence[Mention], bool]]:
     """Yield the tokens that lines name, in one reading after another, and whether by their names.
 
     Words in brackets are dropped, or not; ordinals are numbers, or not; a number before a line
@@ -254,12 +262,28 @@ def streams(
     by_section: whether the name of an output may head the lines about it.
     from_zero: whether numbers may also count tokens from 0.
     """
+    for mentions, are_names, of in _readings((*lines[-MOST_LINES:],), labels, count):
+        if of is _Of.LINES or (by_section if of is _Of.SECTIONS else from_zero):
+            yield mentions, are_names
+
+
+class _Of(Enum):
+    """What a reading of tokens is about: lines, sections, or lines whose tokens count from 0."""
+
+    LINES, SECTIONS, ZERO = range(3)
+
+
+@lru_cache(maxsize=4)
+def _readings(
+    lines: tuple[tuple[int, str], ...], labels: Tokens, count: int
+) -> list[tuple[list[Mention], bool, _Of]]:
+    """Return all readings of the tokens that lines name; several searches ask for them."""
     sides = [[*map(_spelled, side)] for side in (labels.queries, labels.keys)]
     known = {*chain(*sides)}
     counted = [
-        (line, _WEIGHT.sub(VALUE, _with_heads(_SCRIPTS.sub(" ", plain(_TAG.sub(" ", text))))))
-        for line, text in lines[-MOST_LINES:]
-        if len(text) <= LONGEST
+        (line, _WEIGHT.sub(VALUE, _with_heads(_SCRIPTS.sub(" ", _TAG.sub(" ", plain(text))))))
+        for line, text in lines
+        if len(text) <= LONGEST and not _PROMPT.match(text)
     ]
     counted = [(line, with_counts(text)) for line, text in counted]
     names_first = partial(_TWICE.sub, lambda own: own[1] if _spelled(own[1]) in known else own[0])
@@ -274,20 +298,23 @@ def streams(
     all_of = partial(_COUNT_OF_ALL.sub, lambda own: " all " if int(own[1]) == count else own[0])
     ranked = [(line, all_of(_LIKENED.sub(" ", _NTH_RANK.sub(" ", text)))) for line, text in without]
     by_number = (without, placed, all_placed, counted, ranked)
-    ways = [(True, texts, FARTHEST, 1) for texts in (without, listed, ranked)]
-    ways += [(False, texts, FARTHEST, 1) for texts in by_number]
-    for of in (without, sentences_in(without)) if by_section else ():
-        found = [*_in_sections(of, sides, count)]
-        ways += [(are_names, own, MOST_LINES, 1) for own in found for are_names in (True, False)]
-    ways += [(False, counted, FARTHEST, 0)] if from_zero else []
+    ways = [(True, texts, FARTHEST, _Of.LINES) for texts in (without, listed, ranked)]
+    ways += [(False, texts, FARTHEST, _Of.LINES) for texts in by_number]
+    ways += [(False, counted, FARTHEST, _Of.ZERO)]
+    for listed in (without, sentences_in(without)):
+        found = [*_in_sections(listed, sides, count)]
+        ways += [(named, own, MOST_LINES, _Of.SECTIONS) for own in found for named in (True, False)]
     seen: list[list[Mention]] = []
-    for (are_names, texts, farthest, base), is_all in product(ways, (False, True)):
+    readings = []
+    for (are_names, texts, farthest, of), is_all in product(ways, (False, True)):
         if any(sides[0]) < are_names or (is_all and texts is not without):
             continue
+        base = 0 if of is _Of.ZERO else 1
         named = _mentions(texts, sides, farthest, are_names=are_names, is_all=is_all, base=base)
         seen.append([*named])
         if seen[-1] not in seen[:-1]:
-            yield seen[-1], are_names
+            readings.append((seen[-1], are_names, of))
+    return readings
 
 
 def _in_sections(
@@ -320,6 +347,7 @@ def _in_sections(
                     (line, _SIGNS_OF_DATA.sub(" ", text if is_named else f"{name} | {text}"))
                 )
         yield found
+        yield [each for each in found if any(w.kind in SAID for w in lexemes_in(each[1], {}))]
 
 
 def is_prose(line: str) -> bool:
@@ -402,6 +430,7 @@ def plain(text: str) -> str:
 
     Tabs become bars.
     """
+    text = _ROW_OF.sub(lambda own: "output" if own[1] == "1" else "input", text)
     clean = unicodedata.normalize("NFKC", _NTH.sub(r"\1th", text)).translate(_QUOTES)
     clean = EMPHASIZED.sub(r"\2", STRUCK.sub(" ", _COUNTED.sub(" ", clean)))
     return clean.replace("\t", " | ")
@@ -431,6 +460,12 @@ def _as_number(match: "re.Match[str]") -> str:
     return f"{ORDINALS.get(match[0].lower().split()[0], match.lastindex)} "
 
 
+@lru_cache(maxsize=1024)
+def _tokens_in(text: str) -> "list[re.Match[str]]":
+    """Return what may name tokens on a line, which is the same in most readings."""
+    return [*_TOKEN.finditer(text)]
+
+
 def _mentions(
     lines: Sequence[tuple[int, str]],
     sides: list[list[str]],
@@ -448,7 +483,7 @@ def _mentions(
     known, last, head, tail = {*sides[0], *sides[1]}, -MOST_LINES, 0, ""
     for line, text in lines:
         end = 0
-        for match in _TOKEN.finditer(text):
+        for match in _tokens_in(text):
             word, before = _spelled(match[0]), _IN_TEXT.sub(" ", text[end : match.start()])
             if match["head"]:
                 head = int(match["head"])
@@ -709,14 +744,15 @@ def _read(run: Sequence[Mention], order: Order, weights: Matrix) -> Said | None:
 def can_be_said(run: Sequence[Mention], order: Order) -> bool:
     """Return whether no rows of numbers are between names, and a list of outputs is in a sentence.
 
-    No statement is between the outputs of a list.
+    The outputs of a list are in their order, and no statement is between them.
     """
     gaps = _between(run, order)
     if any(gap.count("\0") > (role == "om") for role in ("oo", "om") for gap in gaps.get(role, ())):
         return False
     roles = [role for role, _ in order]
     if any(
-        a == b == "o" and not m.goes_on for m, (a, b) in zip(run[1:], pairwise(roles), strict=False)
+        a == b == "o" and not (m.goes_on and before.output < m.output)
+        for (before, m), (a, b) in zip(pairwise(run), pairwise(roles), strict=False)
     ):
         return False
     return all(e.kind not in SAID for gap in gaps.get("oo", ()) for e in lexemes_in(gap, {}))

@@ -239,9 +239,10 @@ class _Periods:
             return None
         for k in np.setdiff1d(np.arange(len(self.weights)), self.rows):
             only = np.argmax(self.weights[k])
-            before = self.mentions[: layout.begin][-layout.period :]
-            if here := [each.line for each in before if input_of(each, int(k)) == only]:
-                inputs[k], lines[k] = (int(only),), here[-1]
+            before = self.mentions[: layout.begin][: -layout.period - 1 : -1]
+            beside = before if k < self.rows[0] else self.mentions[layout.stop :][: layout.period]
+            if here := [each.line for each in beside if input_of(each, int(k)) == only]:
+                inputs[k], lines[k] = (int(only),), here[0]
         return _Found(bits, layout, Said((*lines,), (*inputs,), layout.rows))
 
     def _least(self, layout: _Layout) -> float:

@@ -25,7 +25,7 @@ _WORDS = {
     "greatest primarily primary heaviest top strongly predominantly especially chiefly vor allem "
     "hauptsachlich meist meiste meisten grosste starksten plus surtout principalement "
     "principalmente argmax sobre todo soprattutto maggiormente sobretudo vooral grootste meest "
-    "mest nejvic najbardziej eniten leginkabb сильнее больше 가장 제일 最も 一番 主要",
+    "meeste mest nejvic najbardziej eniten leginkabb сильнее больше 가장 제일 最も 一番 主要",
     "second": "secondly runner dashed less weaker weakly secondary rest remaining bit somewhat "
     "slightly lesser next 第二名 次之 weniger gestrichelt moins menos meno minder 其次",
     "then": "then after followed dann gefolgt puis ensuite luego despues poi depois daarna",

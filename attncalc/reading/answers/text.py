@@ -66,7 +66,7 @@ from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
 from attncalc.reading.plain.corrections import with_corrections
 from attncalc.reading.plain.grids import Line
-from attncalc.reading.plain.marks import COMMA, MASKED, MOST_GRIDS, PRIVATE, typed
+from attncalc.reading.plain.marks import COMMA, MASKED, MOST_GRIDS, PRIVATE
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.sentence_rows import with_counted_rows, with_rows, without_senders
@@ -710,7 +710,7 @@ def _list(lost: Part, kept: Part, found: Collected) -> None:
 
 def _leave(part: Part, why: str, found: Collected) -> None:
     """List a part as not read."""
-    found.leave(part.line, typed("; ".join(" ".join(row) for row in part.rows)), why)
+    found.leave(part.line, "; ".join(" ".join(row) for row in part.rows), why)
 
 
 def _differ(wholes: list[Part], part: Part) -> bool:

@@ -41,7 +41,7 @@ from attncalc.reading.answers.expected import NEAR, Expected, near, share_alike
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_COMMENT, NO_NAME, PROSE
 from attncalc.reading.plain.corrections import is_correction, speaks_of_error
-from attncalc.reading.plain.marks import COLUMN, COMMA, MASKED
+from attncalc.reading.plain.marks import COLUMN, COMMA, MASKED, typed
 
 ENOUGH = 0.75
 """The share of entries that must agree for a cut to be a step."""
@@ -285,6 +285,11 @@ class Witness:
         """Return the places of the numbers on these lines."""
         return range(bisect_left(self.at, first), bisect_right(self.at, last))
 
+    def _may_hold(self, keys: Mapping[str, Matrix], first: int, last: int) -> bool:
+        """Return whether lines have enough free numbers for one of some steps."""
+        fewest = WRONG * min((key.size for key in keys.values()), default=math.inf)
+        return int(self.free[self._on(first, last)].sum()) >= fewest
+
     def _with_commas(self, text: str) -> str:
         """Return a text with its decimal commas marked, also after letters read as digits."""
         return _BETWEEN_DIGITS.sub(COMMA, text) if self.has_commas else text
@@ -334,12 +339,25 @@ class Witness:
         return dict(sorted(read.items(), key=lambda e: order.index(e[0]) if e[0] in order else -1))
 
     def _take_best(self, doubtful: list[str], read: dict[str, WrittenMatrix], least: float) -> None:
-        """Read the steps whose numbers agree with a cut, the most certain first."""
+        """Read the steps whose numbers agree with a cut, the most certain first.
+
+        Steps that have each other's numbers under their names were exchanged by the student.
+        """
         while found := [
             each
             for name, key in self._keys(doubtful, read)
             if (each := self._best(name, read.get(name), key)) and each[2].share >= least
         ]:
+            said = {name: self._said(cut, name) for _, name, cut in found}
+            sizes = {name: self.expected.shape(name) for name in said}
+            exchanged = {
+                name
+                for name, other in said.items()
+                if name != other and said.get(other) == name and sizes[name] == sizes[other]
+            }
+            found = [each for each in found if each[1] not in exchanged]
+            if not found:
+                return
             _, name, cut = max(found, key=lambda each: each[0])
             doubtful.remove(name)
             read[name] = self._taken(name, cut, f"{BECAUSE} those of {name}")
@@ -347,6 +365,8 @@ class Witness:
     def _take_mistaken(self, doubtful: list[str], read: dict[str, WrittenMatrix]) -> bool:
         """Read the first step whose numbers are those of a common mistake, and return whether."""
         own, missing = self.expected.whole(read), [name for name in doubtful if name not in read]
+        if not self._may_hold({n: self.expected.steps[n] for n in missing}, 0, len(self.lines)):
+            return False
         steps = {**self.expected.steps, **self.expected.follows(own), **own}.values()
         with np.errstate(over="ignore"):
             right = [*steps, *map(np.exp, steps)]  # powers are work beside weights
@@ -388,6 +408,9 @@ class Witness:
         steps, followed = self.expected.steps, self.expected.follows(self.expected.whole(read))
         for name in names:
             yield name, steps[name]
+            masked = steps.get(name.replace("S", "S_masked"))
+            if masked is not None and masked.shape == steps[name].shape:
+                yield name, np.where(np.isneginf(masked), -np.inf, steps[name])
             other = followed.get(name)
             if other is None or other.shape != steps[name].shape or not np.isfinite(other).all():
                 continue
@@ -464,12 +487,17 @@ class Witness:
                 found += cuts(self.numbers, head, there, turned=True, least=least)
                 if window is lines and any(cut.share == 1 for cut in found):
                     break
-            best = max((cut.share for cut in found), default=0.0)
-            for cut in (each for each in found if each.share == best >= least):
+            fits = [(cut.share, self._behind_brackets(cut)) for cut in found]
+            best = max(fits, default=(0.0, 0))
+            for cut in (e for e, fit in zip(found, fits, strict=True) if fit == best >= (least, 0)):
                 self.rows[name] = cut.written
                 places = np.array(cut.rows)[cut.agreeing]
                 self.own.setdefault(name, set()).update(places.tolist())
                 self.free[places] = False
+
+    def _behind_brackets(self, cut: Cut) -> int:
+        """Return how many rows of a cut begin behind a bracket."""
+        return sum(self.numbers[row[0]].is_first for row in cut.written if row)
 
     def _best(
         self, name: str, written: WrittenMatrix | None, key: Matrix
@@ -607,11 +635,11 @@ class Witness:
             each for each in self.found.taken if each.step != name or each.how.startswith("given")
         ]
         old = f"taken as {name}: ", f"{name}["
-        said = [each.partition(": ")[2] for each in self.found.remarks]
         self.found.remarks[:] = [
             each
-            for each, text in zip(self.found.remarks, said, strict=True)
-            if not text.startswith(old)
+            for each in self.found.remarks
+            if not each.partition(": ")[2].startswith(old)
+            and not each.startswith(f"{name} is written on ")
         ]
 
     def _is_of_reading(self, name: str, cut: Cut) -> bool:
@@ -696,7 +724,9 @@ class Witness:
             if not _RULE.fullmatch(line)
         ][-2:]
         for words in (here[: first.start], *reversed(above)):
-            if name := self.named(words.strip(" =:([{-*#")[-200:]):
+            sides = [words, *_RELATION.split(words)[:-1][:1]]  # K = X·W_K
+            said = (self.named(each.strip(" =:([{-*#")[-200:]) for each in sides)
+            if name := next(filter(None, said), ""):
                 beside = {self.named(each) for each in _BESIDE.split(words.strip()[-200:])}
                 return wanted if wanted in beside else name
             if any(each.line == first.line - 1 for each in self.numbers[: min(cut.places)]):
@@ -788,7 +818,7 @@ class Witness:
         self.said.append((first, f"{where}: read as {name}, because {why}"))
         lines = {number.line for number in numbers}
         for line in sorted(lines):
-            self.found.note(line, name, because, self.lines[line - 1])
+            self.found.note(line, name, because, typed(self.lines[line - 1]))
         rows = [
             [self.numbers[k].entry if k >= 0 else self._left_out(name, row) for k in row]
             for row in self._by_labels(name, cut)
@@ -895,9 +925,12 @@ class Witness:
             if "map" in each.what + each.how or each.how in LIKE_WORK
             for line in each.lines
         }
+        tallest = max(map(len, missing.values()), default=0)
         for number, text in enumerate(self.lines, start=1):
-            name = self.named(text.strip(AROUND)) if len(text) < LONGEST_HEADING else ""
-            if name not in missing or _RELATION.search(text):
+            is_heading = len(text) < LONGEST_HEADING and not _RELATION.search(text)
+            if not is_heading or not self._may_hold(missing, number + 1, number + 1 + tallest):
+                continue
+            if (name := self.named(text.strip(AROUND))) not in missing:
                 continue
             last = number + 1 + len(missing[name])
             below = {*range(number + 1, last + 1)} - others
@@ -923,11 +956,16 @@ class Witness:
         own = [number for row in rows for number, _ in row]
         is_power = self._are_powers(own, read)
         are_decimals = [bool(each.entry.decimals) or "/" in each.entry.text for each in own]
-        if is_power.sum() > 1 and is_power[are_decimals].mean() >= ENOUGH:
+        if is_power.sum() > 1 and any(are_decimals) and is_power[are_decimals].mean() >= ENOUGH:
             return True
         is_result = np.array([n.is_last and not label for row in rows for n, label in row], bool)
         if not is_result.any():
             return False
+        known = {*chain(*(e.values.ravel().tolist() for e in read.values()))}
+        results = [n for n, is_one in zip(own, is_result, strict=True) if is_one]
+        is_work = any(number.is_operand for number in own)
+        if is_work and all(n.entry.decimals and n.value in known for n in results):
+            return True
         if windows := [*self._windows(unread.line, own)]:
             return any(
                 not (self.free[each] & is_result & ~_are_sums(own)).any() for each in windows
@@ -947,8 +985,8 @@ class Witness:
 
     @staticmethod
     def _are_powers(own: list[Number], read: Mapping[str, WrittenMatrix]) -> Matrix:
-        """Return which decimals are e^s of scores, or the sums of their rows, or quotients."""
-        said = np.array([each.value if each.entry.decimals else np.nan for each in own])
+        """Return which numbers are e^s of scores, or the sums of their rows, or quotients."""
+        said = np.array([each.value for each in own])
         scores = [each.values for name, each in read.items() if own_name(name)[:1] == "S"]
         with np.errstate(all="ignore"):
             powers = [np.where(np.isfinite(each), np.exp(each), np.nan) for each in scores]
@@ -956,8 +994,7 @@ class Witness:
             known = np.concatenate([*map(np.ravel, powers), *map(np.ravel, rows), np.empty(0)])
             within = np.abs(said[:, None] - known) <= ONE * np.maximum(1, known)
         weights = [each.values.ravel() for name, each in read.items() if own_name(name) == "A"]
-        values = np.array([each.value for each in own])
-        shares = near(values[:, None], np.concatenate([*weights, np.array([np.nan])]))
+        shares = near(said[:, None], np.concatenate([*weights, np.array([np.nan])]))
         is_quotient = np.array(["/" in each.entry.text for each in own], bool)
         found: Matrix = within.any(axis=1) | (is_quotient & shares.any(axis=1))
         return found
@@ -1050,7 +1087,11 @@ def _is_left_blank(written: WrittenMatrix) -> bool:
 
 def _is_label(text: str, number: Number) -> bool:
     """Return whether a number is part of a name: before a colon, between two words, or as 2)."""
-    is_between = _WORD_BEFORE.search(text, 0, number.start) and _WORD_BEHIND.match(text, number.end)
+    is_between = (
+        not number.entry.decimals
+        and _WORD_BEFORE.search(text, 0, number.start)
+        and _WORD_BEHIND.match(text, number.end)
+    )
     is_item = (
         text[number.end : number.end + 1] == ")" and text[: number.start].rstrip()[-1:] in ENDS
     )

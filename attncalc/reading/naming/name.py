@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from attncalc.problem.fields import MATRICES
@@ -36,8 +36,8 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )
 _HEAD = re.compile(
-    r"\b(?:head|kopf|t[eê]te|cabe[zç]a|cab\.|testa|hoofd|kepala|huvud|hoved|hlav[aye]"
-    r"|głow(?:[aiey]|ic[aey])|baş(?:lık)?|голов[аеы])s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3}|(?-i:[AB]))\b(?:\s+of\s+\d{1,4})?"
+    r"\b(?:head|kopf|t[eê]te|cabe[zç]a|cab\.|testa|hoofd|kepala|huvud|hoved|hlav[ayeě]"
+    r"|głow(?:[aiey]|ie|ic[aey])|baş(?:lık)?|голов[аеы])s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3}|(?-i:[AB]))\b(?:\s+of\s+\d{1,4})?"
     r"|(?:头|頭|ヘッド|헤드)\s?(\d{1,3}|[一二三四])|第?([一二三四])(?:个?头|頭)"
     r"|\btoken (\d{1,3}) of \d{1,4}\b",
     re.I,
@@ -50,9 +50,14 @@ _ROW_OF = re.compile(
     re.IGNORECASE,
 )
 _TOKEN_OF = re.compile(
-    r"([^\s_]|[^\s_][^_]{0,30}?[^\s_])(?:_\{?| (?:[^\W\d_]{2,4} )?['\"“]?)([^\s{}'\"“”]+)['\"”}]?"
+    r"([^\s_]|[^\s_][^_]{0,30}?[^\s_]) (?:[^\W\d_]{2,4} )?['\"“]?([^\s{}'\"“”]+)['\"”]?"
 )
-"""The row of a token: q_cat, k for cat."""
+"""The row of a token: k for cat."""
+_INDEXED = re.compile(
+    r"(?<![^\W\d_])([A-Za-zα]{1,12})_\{?(?:\\?(?:text|mathrm)\{)?"
+    r"([^\W\d_]{1,30})(?:, ?([^\W\d_]{1,30}))?\}{0,2}"
+)
+"""A row or an entry with the names of tokens as indices: q_cat, s_{cat,sat}."""
 _OF_EXPRESSION = re.compile(r"[√/^_+*·(.]\s*$|\bsqrt$|\be\^")
 """The text before a number that does not number a row: √2, S/2, e^2."""
 _LEAD = re.compile(
@@ -182,6 +187,10 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
     clean = _SAME.sub(" ", clean)
     clean = _LEAD.sub("", clean.strip(" \t:=.,;#∴→"), count=1)
     clean = _without_calls(clean)
+    letters = [index[1] for index in _INDEXED.finditer(clean)]
+    if len({*letters}) == len(letters):  # q_cat q_sat are headings of columns
+        clean = _INDEXED.sub(partial(_counted, labels), clean)
+    clean = _IN_BRACKETS.sub(lambda own: " " if own[1] in labels else own[0], clean)
     if _ON_THE_WAY.fullmatch(clean):
         return None
     if own := _OUTPUT.fullmatch(clean):
@@ -199,10 +208,26 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
         or (None if is_product(clean) else _given_or_said(clean))
     )
     if name and name.matrix in ("Q", "K", "V", "O", "S_scaled") and name.how != "expression":
-        name = name._replace(turned=name.turned or _TRANSPOSED.search(clean) is not None)
+        name = name._replace(turned=name.turned or _is_turned(name, clean))
     if name and head and not name.head:
         return name._replace(head=head, row=name.row)
     return name
+
+
+def _is_turned(name: Name, text: str) -> bool:
+    """Return whether a text says that a matrix is transposed, and not K as its factor."""
+    said = _TRANSPOSED.search(text)
+    return said is not None and (name.matrix == "K" or not text[: said.start()].endswith("K "))
+
+
+def _counted(labels: Tokens, index: "re.Match[str]") -> str:
+    """Return a symbol with the numbers of tokens for their names."""
+    letter, first, second = index.groups()
+    if first not in labels or (second or first) not in labels or _symbol(letter) is None:
+        return index[0]
+    row = labels.row(letter.upper(), first)
+    column = labels.row("K", second) if second else ":"
+    return f"{letter}_{{{row},{column}}}" if second or letter[0].isupper() else f"{letter}_{row}"
 
 
 def is_on_the_way(text: str) -> bool:
@@ -307,6 +332,9 @@ def _of_row(text: str, labels: Tokens) -> Name | None:
         base = (_symbol(own[1]) or _words(own[1])) if own[2] in labels else None
         if base and not base.row and not base.weak:
             return base._replace(row=labels.row(base.matrix, own[2]))
+    first, _, rest = text.partition(" ")
+    if first.strip(":") in labels and (base := _symbol(rest.strip())):
+        return base._replace(row=labels.row(base.matrix, first.strip(":")))
     match = _ROW_OF.search(text)
     if match is None or not _PLAIN_WORD.search(text[: match.start()]):
         return None
@@ -316,7 +344,7 @@ def _of_row(text: str, labels: Tokens) -> Name | None:
     base = _symbol(words) or _words(words)
     if base is None or base.row or base.weak or base.matrix.startswith(("W_", "b_")):
         return None
-    is_scaled = base.how == "words" and concepts_in(words)[0] == ["scaled"]  # divided by 2
+    is_scaled = base.how == "words" and {*concepts_in(words)[0]} <= {"scaled", "root"}
     is_divisor = is_scaled or words.endswith("=")  # divided by √4 = 2
     return base._replace(row=0 if is_divisor else int(match[1]), how="words")
 

@@ -121,7 +121,7 @@ def indexed(text: str) -> Parts | None:
     if "T" in clean or "t" in clean:
         without = _TURNED.sub("", clean, count=1)
         is_turned, clean = without != clean, without
-    elif clean[:1] in "KQV" and clean[1:] == "'":
+    if clean[:1] in "KQV" and clean[1:] in ("'", "T", "t"):
         is_turned, clean = True, clean[:1]
     if matrix := matrix_of_symbol(clean):
         if matrix != "K" and is_turned and matrix in STEPS and not clean.isalpha():

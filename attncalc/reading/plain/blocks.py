@@ -220,7 +220,10 @@ class _Parter:
         first, last = lines[0].number, lines[-1].number
         table = cells_by_line(lines)
         if matrices := self._several_of_table(lines, table):
-            for name, own in matrices:
+            for name, rows in matrices:
+                own = [*rows]
+                while len(own) > 1 and not any(map(str.strip, own[-1])):
+                    own.pop()  # beside a taller matrix
                 kept = Grid((fitted(own),), first, last, "table")
                 self._add(Block(first, last, f"{name}: {kept.text}", [name], kept))
             return True

@@ -179,6 +179,8 @@ def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:
     if not before and not rest:
         return "grid", text, ""
     starts = _LETTER.match(rest)
+    if not before and after.startswith("W"):
+        return "factors", text, ""  # (C)W_O = …
     is_parted = after.lstrip()[:1] in (",", ";")
     is_next = starts or (is_parted and _LETTER.match(rest, 1))  # (S)/√2 = …
     if not before and len(grids) == 1 and is_next:

@@ -38,10 +38,11 @@ _INSTEAD = re.compile(
 _ENDS = re.compile(r"[^\W\d_][ :]{0,3}$")
 _OF_ROW = rf"{_NUMBER}(?:(?:[,;] ?| {{1,4}}){_NUMBER}){{0,12}}(?: x){{0,12}}"
 _WAIT = re.compile(
-    rf"(?P<name>[^\n]{{0,100}}?[=≈:] ?)(?P<old>{_OF_ROW})[ ,;.(—-]{{0,4}}(?:->|→)? ?"
-    rf"(?P<words>[^\d=≈\n-]{{2,40}})(?P<new>{_OF_ROW})\W{{0,3}}"
+    rf"(?P<name>[^\n]{{0,100}}?[=≈:] ?[\[(]?)(?P<old>{_OF_ROW})[ ,;.(—\])-]{{0,4}}(?:->|→)? ?"
+    rf"(?P<words>[^\d=≈\n-]{{2,60}})(?P<is>[=≈] ?[\[(]?)?(?P<new>{_OF_ROW})\W{{0,3}}"
 )
-"""A row that is corrected where it is written: k2 = 2, 2 -> no, 2, 1."""
+"""A row that is corrected where it is written: k2 = [2, 2] -> no, = [2, 1]."""
+_CLOSING = {"[": "]", "(": ")"}
 _NO = (
     r"(?:\b(?:no|nope|nein|non|não|nee|nej|sorry|oops|ups|wait|actually|rather|i mean|correction"
     r"|wrong|falsch|faux|errad[oa]|sbagliat[oa]|incorrect[oa]?|fout|fel|yanlış|salah|źle|błąd|špatně"
@@ -136,9 +137,10 @@ def _line(line: str) -> str:
     if len(line) > LONGEST or not any(map(str.isdigit, line)):
         return line
     said = _WAIT.fullmatch(line)
-    is_again = said and _CORRECTING.fullmatch(said["words"])
+    told = _CORRECTING.match if said and said["is"] else _CORRECTING.fullmatch
+    is_again = said and told(said["words"])
     if said and is_again and _count(said["old"]) == _count(said["new"]):
-        return f"{said['name']}{said['new']}"
+        return f"{said['name']}{said['new']}{_CLOSING.get(said['name'][-1:], '')}"
     if said := _ROW_IS.match(line):
         return f"{said['name']} = [{said['value']}]"
     is_said = _CORRECTS.search(line) or _SORRY.match(line)

@@ -71,7 +71,7 @@ _ROW_TAG = re.compile(
 )
 """A row of a matrix in XML."""
 _STRONG = re.compile(r"\*\*(?=[^\s*])([^*\n]{1,300})\*\*|__(?=[A-Za-z])([^_\n]{1,300})__(?!\w)")
-_SLANTED = re.compile(r"(?<![\w*)\]])\*(?=[^\s*])([^*\n]{1,80})\*(?![\w*(])")
+_SLANTED = re.compile(r"(?<![\w*)\]])\*(?=[^\s*,;])([^*\n]{1,80})(?<=\S)\*(?![\w*(])")
 _QUOTES = re.compile(r"(?m)^(?:[ \t]?>(?!=))+[ \t]?")
 _BULLETS = re.compile(
     r"(?m)^([ \t]{0,40})(?:[-*+] \[[ xX✓]\][ \t]{1,9}"
