@@ -47,10 +47,7 @@ TOO_MANY = "The map is left out: it has too many lines for a page."
 
 
 class Spaces(NamedTuple):
-    """The room on a page: width and height for an answer, height for work, steps in rows.
-
-    scale: of all that is on it.
-    """
+    """The room on a page: width and height for an answer, height for work, steps in rows."""
 
     answer: tuple[float, float]
     work: float
