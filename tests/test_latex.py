@@ -291,7 +291,7 @@ def test_names_too_long_for_two_pages_are_listed_once_and_tokens_counted() -> No
         page = make_page(solution, Contents(solution.steps, blank=True))
         written = write_latex(page, standalone=True)
         assert written.count("mathematics of the whole city") == ("longer" in kind)
-        assert ("2: mathematics of the whole city; 3: " in written) == ("longer" in kind)
+        assert ("(2) mathematics of the whole city; (3) " in written) == ("longer" in kind)
 
 
 def test_query_tokens_and_key_tokens_are_counted_together() -> None:
@@ -301,7 +301,7 @@ def test_query_tokens_and_key_tokens_are_counted_together() -> None:
     page = make_page(solve(problem), Contents(solve(problem).steps))
     numbered = with_numbers(page)
     assert numbered is not None
-    assert numbered.parts[1] == Facts(("1: a", "2: b", "3: c", "4: d"))
+    assert numbered.parts[1] == Facts(("(1) a", "(2) b", "(3) c", "(4) d"))
     (weights,) = [part for part in numbered.sections if part.step.name == "A"]
     assert (weights.grids[0].rows, weights.grids[0].columns) == (("1", "2"), ("3", "4"))
 

@@ -31,5 +31,5 @@ def with_numbers(document: Document) -> Document | None:
         else:
             made.append(part)
     place = next((at for at, part in enumerate(made) if isinstance(part, Facts)), -1) + 1
-    listed = Facts(tuple(f"{number}: {name}" for name, number in numbers.items()))
+    listed = Facts(tuple(f"({number}) {name}" for name, number in numbers.items()))
     return replace(document, parts=(*made[:place], listed, *made[place:])) if numbers else None
