@@ -51,7 +51,7 @@ from attncalc.writing.page import Contents, make_page
 from attncalc.writing.paper.ink import Ink
 from attncalc.writing.paper.writer import _sheet, write_paper
 from attncalc.writing.patterns import sentence
-from attncalc.writing.plotting.drawing import figure_for, figure_of_gradient, render
+from attncalc.writing.plotting.drawing import draw, draw_gradient, gradient_step, render
 from attncalc.writing.plotting.look import Look
 from attncalc.writing.reports.marking import MARKS, marking_document
 from attncalc.writing.terminal import write_tables
@@ -496,8 +496,11 @@ def test_a_page_with_sentences_on_weights_counts_the_rest_in_its_language() -> N
 def test_the_words_and_numbers_of_pictures_are_translated(kind: str, language: str) -> None:
     solution = solve(read_problem(BUNDLED / f"{kind}.json", language=language, title=""))
     look = Look("heatmap" if kind == "gradients" else "both")
-    of = "dS" if kind == "gradients" else None
-    figure = figure_of_gradient(solution, of, look) if of else figure_for(solution, None, look)
+    figure = (
+        draw_gradient(solution, gradient_step(solution, "dS", look), look)
+        if kind == "gradients"
+        else draw(solution.problem, solution.heads, look)
+    )
     drawn = [each.get_text() for each in figure.findobj(Text)]
     assert [text for text in drawn if LEFT_IN_PICTURES.search(text)] == []
     assert any(re.search(r"\d,\d", text) for text in drawn) == (language not in ("zh", "ja"))

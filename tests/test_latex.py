@@ -16,9 +16,10 @@ from attncalc import Problem, check, read_problem, solve
 from attncalc.base.latex_text import in_latex
 from attncalc.equations.expressions import Indexed, Number, Quotient, Sum
 from attncalc.problem.samples import SAMPLES
-from attncalc.writing.document import Section
+from attncalc.writing.document import Facts, Section
 from attncalc.writing.latex import write_latex, write_sheet, write_together
 from attncalc.writing.latex_math import TexMath, in_tex, name_in_tex
+from attncalc.writing.numbering import with_numbers
 from attncalc.writing.page import Contents, make_page
 
 needs_latex = pytest.mark.skipif(
@@ -228,6 +229,7 @@ WORKSHEETS: dict[str, dict[str, Any]] = {
     "cross": {"X": None, "X1": None, "X2": None},
     "heads": {"heads": 2, "W_O": np.eye(4)},
     "heads and long names": {"heads": 2},
+    "heads and longer names": {"heads": 2},
 }
 NAMES = "the old professor,mathematics,differentiation,understands,international,responsibility"
 
@@ -239,7 +241,8 @@ def worksheet(kind: str, tokens: int) -> Problem:
     fields |= {name: rows for name in ("X1", "X2") if name in fields}
     width = 4 if "heads" in fields else 2
     if "names" in kind:
-        fields["labels"] = NAMES.split(",")[:tokens]
+        longer = " of the whole city" if "longer" in kind else ""
+        fields["labels"] = [f"{name}{longer}" for name in NAMES.split(",")[:tokens]]
     weights = {name: np.eye(4)[:, :width] for name in ("W_Q", "W_K", "W_V")}
     return Problem(**{"X": rows, **weights, **fields})
 
@@ -270,6 +273,37 @@ def test_the_worksheet_of_a_decoder_fits_two_pages(name: str, tmp_path: Path) ->
     assert complaints(tmp_path, write_latex(page, standalone=True)) == []
     log = (tmp_path / "doc.log").read_text(encoding="latin-1")
     assert "Output written on doc.pdf (2 pages" in log
+
+
+@needs_latex
+@pytest.mark.slow
+def test_a_vision_transformer_takes_six_pages(tmp_path: Path) -> None:
+    solution = solve(read_problem(BUNDLED / "vit.json"))
+    page = make_page(solution, Contents(solution.steps, blank=True))
+    assert complaints(tmp_path, write_latex(page, standalone=True)) == []
+    log = (tmp_path / "doc.log").read_text(encoding="latin-1")
+    assert "Output written on doc.pdf (6 pages" in log
+
+
+def test_names_too_long_for_two_pages_are_listed_once_and_tokens_counted() -> None:
+    for kind in ("heads and longer names", "heads"):
+        solution = solve(worksheet(kind, 6))
+        page = make_page(solution, Contents(solution.steps, blank=True))
+        written = write_latex(page, standalone=True)
+        assert written.count("mathematics of the whole city") == ("longer" in kind)
+        assert ("(2) mathematics of the whole city; (3) " in written) == ("longer" in kind)
+
+
+def test_query_tokens_and_key_tokens_are_counted_together() -> None:
+    problem = Problem(
+        Q=[[1], [2]], K=[[1], [3]], V=[[0], [1]], labels={"X1": ["a", "b"], "X2": ["c", "d"]}
+    )
+    page = make_page(solve(problem), Contents(solve(problem).steps))
+    numbered = with_numbers(page)
+    assert numbered is not None
+    assert numbered.parts[1] == Facts(("(1) a", "(2) b", "(3) c", "(4) d"))
+    (weights,) = [part for part in numbered.sections if part.step.name == "A"]
+    assert (weights.grids[0].rows, weights.grids[0].columns) == (("1", "2"), ("3", "4"))
 
 
 @pytest.mark.parametrize("kind", WORKSHEETS)

@@ -180,9 +180,14 @@ _WEIGHTS = "W_Q", "W_K", "W_V"
 
 @pytest.mark.parametrize("tokens", mostly_slow([5, 6], 1))
 def test_named_tokens_and_two_heads_fit_two_pages(tokens: int) -> None:
-    problem = small_problem(tokens, 2, labels=words(tokens, 3), W_O=np.eye(4))
-    for blank in (True, False):
-        assert len(pages_of(sheet_of(problem, Ink(), blank=blank))) == 2
+    short = words(tokens, 3)
+    for labels, output in (
+        (short, {"W_O": np.eye(4)}),
+        ([f"{x} of the whole city" for x in short], {}),
+    ):
+        problem = small_problem(tokens, 2, labels=labels, **output)
+        for blank in (True, False):
+            assert len(pages_of(sheet_of(problem, Ink(), blank=blank))) == 2
 
 
 def test_the_key_of_an_encoder_fits_two_pages() -> None:

@@ -61,6 +61,42 @@ def test_heads_side_by_side_keep_their_names_and_their_order() -> None:
     assert 0 <= text.find(first) < text.find(second)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1/2",
+        "1 / 2",
+        "3",
+        "- 3 -",
+        "(3)",
+        "Page 1 of 2",
+        "Seite 1 von 2",
+        "p. 4",
+        "第1页",
+        "1 sur 2",
+    ],
+)
+@pytest.mark.parametrize("y", [10, 900])
+def test_the_number_of_a_page_is_no_work(text: str, y: int) -> None:
+    lines = [("Q =", 10, 115), ("1.00  -3.00", 80, 100), ("0.50  4.00", 80, 130)]
+    alone, whole = ([letters(*each) for each in (*lines, *more)] for more in ((), [(text, 300, y)]))
+    assert scans.laid_out(whole, 0.0) == scans.laid_out(alone, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "y"), [("1/2", 150), ("1.50", 900), ("1/2 3/4", 900), ("1/2", 115)]
+)
+def test_entries_are_no_page_numbers(text: str, y: int) -> None:
+    lines = [("O =", 10, 100), ("1.00", 80, 100), (text, 300, y)]
+    found = scans.laid_out([letters(*each) for each in lines], 0.0)
+    assert text.replace(" ", "") in found.replace(" ", "")
+
+
+def test_an_entry_far_below_its_name_is_no_page_number() -> None:
+    assert "1/2" in scans.laid_out([letters("O =", 10, 100), letters("1/2", 300, 400)], 0.0)
+    assert "1/2" in scans.laid_out([letters("1/2", 300, 400)], 0.0)
+
+
 def test_numbers_that_touch_are_split_at_a_minus() -> None:
     assert "1.00  -16.00" in scans.laid_out([letters("1.00-16.00", 0, 0)], 0.0)
 

@@ -21,13 +21,13 @@ from test_numbas import NODE, NUMBAS, by_part
 
 from attncalc import Problem
 from attncalc.exporting import handed_in, moodle, numbas, typed_in
-from attncalc.exporting.gradescope import of_one
 from attncalc.exporting.rules import course_of, write_course
 from attncalc.exporting.typed_in import entries_of
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules, Status
 from attncalc.reading.answers import answer_of
+from attncalc.writing.problem_file import write_problem
 
 TASKS, EACH = 10, 20
 ALONE = (Status.CORRECT, Status.ROUNDING, Status.MATCHES_KEY)
@@ -150,7 +150,8 @@ def test_all_systems_mark_alike(seed: int, decimals: int, tmp_path: Path) -> Non
     source = tmp_path / "source"
     for folder in (source, tmp_path / "submission"):
         folder.mkdir()
-    for name, text in {**of_one(problem), handed_in.COURSE: write_course(course)}.items():
+    files = {handed_in.PROBLEM: "".join(write_problem(problem))}
+    for name, text in {**files, handed_in.COURSE: write_course(course)}.items():
         (source / name).write_text(text)
     differences = []
     marked = in_numbas(exam, [each.shown for each in answers])

@@ -188,7 +188,10 @@ class _OfModel:
         for number, layer in enumerate(self._layers, start=1):
             start = f"{number}."
             own = {name: each for name, each in cache.items() if name.startswith(start)}
-            problem = Problem(**_with_past(layer, as_past(own)), **tokens, **self._memory)
+            past = {n.rpartition(".")[2]: np.asarray(each) for n, each in as_past(own).items()}
+            with_past = {**layer.get("self", layer), **past}
+            given = {**layer, "self": with_past} if "self" in layer else with_past
+            problem = Problem(**given, **tokens, **self._memory)
             last = LAST if number < len(self._layers) else plan(problem)[-2].name
             names = [f"{side}K", f"{side}V"] if self._is_cached else []
             solution = solve(problem, keep=(last, *names), proves=False)
@@ -201,9 +204,3 @@ class _OfModel:
 
     def text(self, ids: Sequence[int]) -> str:
         return self._opened.text(ids)
-
-
-def _with_past(layer: dict[str, Any], past: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a layer with the keys and values of earlier tokens."""
-    own = {name.rpartition(".")[2]: np.asarray(each) for name, each in past.items()}
-    return {**layer, "self": {**layer["self"], **own}} if "self" in layer else {**layer, **own}

@@ -3,7 +3,7 @@
 A page has more (notes, the inputs each output attends to), for which it reads every row.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
@@ -16,6 +16,7 @@ from attncalc.solving.influence import shape
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
 from attncalc.writing.document import Cell, Document, Facts, Grid, Section, kept
+from attncalc.writing.page import ranks_of
 from attncalc.writing.sentences import IN_FLOATS, legend
 
 MOST_HEADS = 4
@@ -63,7 +64,7 @@ def _on_heads_left_out(solution: Solution, step: Step, *, full: bool) -> Iterato
 def _cells(solution: Solution, step: Step, head: tuple[int, ...]) -> Callable[[int, int], Cell]:
     """Return a function of single entries: a large matrix is never rounded or ranked entirely."""
     standing, digits = solution.problem.standing, solution.digits[step.name]
-    ranks = _ranks(solution, step, head[0] if head else 0) if step.role == "weights" else None
+    ranks = ranks_of(solution, step, head[0] if head else 0) if step.role == "weights" else None
 
     @cache  # called for digits, and for hidden values
     def cell(row: int, column: int) -> Cell:
@@ -73,15 +74,3 @@ def _cells(solution: Solution, step: Step, head: tuple[int, ...]) -> Callable[[i
         return Cell(number, ranks(place[0]).get(place[1], "") if ranks else "")
 
     return cell
-
-
-def _ranks(solution: Solution, step: Step, head: int) -> Callable[[int], Mapping[int, str]]:
-    """Return a function that returns the largest and the second weight of an output."""
-    weights = solution.heads_of(step)[head]
-
-    @cache
-    def of_output(output: int) -> Mapping[int, str]:
-        found = weights.connection(output)
-        return dict.fromkeys(found.most, "most") | dict.fromkeys(found.second, "second")
-
-    return of_output

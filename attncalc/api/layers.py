@@ -351,7 +351,6 @@ class Layers(Displayed):
 class Change(NamedTuple):
     """A change of a step in a layer.
 
-    text: as written.
     entry: the step, or its entries, such as H[2,:,:].
     values: the new values of the whole step; None for 0.
     """

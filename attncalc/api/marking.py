@@ -91,7 +91,6 @@ def rules_from(
 
     Raises InputError if there is no such rule, or its value is invalid.
 
-    given: rules by name; None for a rule that is not given.
     base: the rules that apply by default. Weights and deductions are added to them.
     spelled: how messages name a rule.
     """
@@ -150,7 +149,6 @@ def keyed_dump(
 ) -> tuple[Key, Answer, Rules]:
     """Return the key for the tensors of a program, the steps that they are, and the rules.
 
-    problem: the layer.
     tensors, place: as in `answer_of_tensors`.
     rules: the rules; without a tolerance, `share` of the largest number of each step applies.
     names, known: fields by ends of names with a special meaning, and as in `answer_of_tensors`.

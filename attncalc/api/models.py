@@ -181,7 +181,6 @@ class Opened:
 
     Raises InputError if the model is not supported, or does not read the input.
 
-    folder: its path.
     said: the names of the fields of `Given` for the user, for messages.
     needed: the required input, by the kind of model.
     """

@@ -113,7 +113,6 @@ def family_fields(module: Any, tokens: int, config: Any = None) -> dict[str, Any
     Raises InputError if the module alone does not tell all that it computes.
 
     module: a module in which one has a `config` of a supported family.
-    tokens: the number of its tokens.
     config: the config of its model; None for one that the module holds.
     """
     held = (config, *(getattr(each, "config", None) for each in module.modules()))

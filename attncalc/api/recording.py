@@ -29,7 +29,6 @@ _LAYOUT = (
 class Recorded:
     """The tensors of a layer, in the order in which they are made.
 
-    model, layer: the model, and the module in it.
     tensors: the arrays, by the path of a module in the model, or of the operation in it.
     known: the same names with the root as the path of the layer, which says what it is.
     given: the arguments of the layer, by name.

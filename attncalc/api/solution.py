@@ -321,15 +321,17 @@ class Solution(Displayed, solving.Solution):
         >>> figure.get_size_inches().tolist()
         [6.0, 4.0]
         """
-        from attncalc.writing.plotting.drawing import figure_for, figure_of_gradient, plot_on
+        from attncalc.writing.plotting import drawing
         from attncalc.writing.plotting.look import Look, read_size
 
         look = Look(kind, every_line=all, values=values, dark=dark, size=read_size(size))
         if of is not None:
             if head is not None or ax is not None:
                 raise InputError("of draws a whole gradient on its own figure")
-            return figure_of_gradient(self, of, look)
-        return figure_for(self, head, look) if ax is None else plot_on(ax, self, head, look)
+            return drawing.draw_gradient(self, drawing.gradient_step(self, of, look), look)
+        if ax is not None:
+            return drawing.plot_on(ax, self, head, look)
+        return drawing.draw(self.problem, drawing.chosen_heads(self, head), look)
 
     def why(self, entry: str, of: str | None = None) -> "Whys":
         """Return the parts that sum to an entry, or to each entry of a row.

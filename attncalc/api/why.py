@@ -110,7 +110,6 @@ def why_of_problem(solution: Solution, entry: str, of: str | None = None) -> Why
 
     Raises InputError if there is no such entry or component.
 
-    solution: the solution, with all steps.
     entry: the entry or row, or a difference of logits.
     of: the component of a logit whose parts are returned instead.
     """
@@ -149,9 +148,7 @@ def why_of_model(opened: Opened, said: Fields, entry: str, of: str | None = None
 
     Raises InputError if it is another entry, or no part of the model adds to the logits directly.
 
-    opened: the model with its tokens.
     said: fields that replace the model's.
-    entry: a logit, or a difference of two.
     of: the component whose parts are returned instead.
     """
     if match := _OF_LAYER.fullmatch(entry):

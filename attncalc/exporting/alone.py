@@ -44,8 +44,8 @@ class Alone(NamedTuple):
         return lone
 
 
-def accepted_alone(key: Key, name: str) -> list[Any]:
-    """Return the accepted numbers of each entry of a step, nested as it is shown.
+def accepted_alone(key: Key, name: str, head: int = 0) -> list[Any]:
+    """Return the accepted numbers of each entry of a step, or of one head of it, as it is shown.
 
     >>> from attncalc.grading.rules import Rules
     >>> from attncalc.grading.key import key_of
@@ -65,7 +65,7 @@ def accepted_alone(key: Key, name: str) -> list[Any]:
         shown, *styles = dict.fromkeys(each[place] for each in written)
         outside = (each for each in styles if not low[place] <= each <= high[place])
         found[place] = Alone(shown, low[place], high[place], tuple(outside))
-    return list(found.tolist())
+    return list((found[head - 1] if head else found).tolist())
 
 
 def ranges_alone(key: Key) -> dict[str, Range]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from attncalc.base.text import in_json
 from attncalc.exporting import template
-from attncalc.exporting.handed_in import CLASS, COURSE, PROBLEM
+from attncalc.exporting.handed_in import CLASS, COURSE
 from attncalc.exporting.rules import Course, write_course
 from attncalc.exporting.wheels import packed, wheel_of_attncalc, wheel_of_numpy
 from attncalc.languages.catalogue import catalogue
@@ -44,10 +44,6 @@ def autograder(files: Mapping[str, str], course: Course, language: str) -> Autog
 
     Marking requires only numpy: both are included as wheels, numpy for the exporting Python and
     system, if these are Linux on x86-64.
-
-    files: the problem, or those of a class: see `of_one` and `of_class`.
-    course: the rules of marking.
-    language: that of the sentences for students.
     """
     say = catalogue(language).say
     numpy = wheel_of_numpy()
@@ -66,11 +62,6 @@ def autograder(files: Mapping[str, str], course: Course, language: str) -> Autog
     points = f"{', '.join(course.asked)} are required, {course.possible} points in total"
     also = f" and numpy for {first}" if numpy else ""
     return Autograder(packed(packing), (points, NOTE.format(also=also)))
-
-
-def of_one(problem: Problem) -> dict[str, str]:
-    """Return the file of a problem that all students get."""
-    return {PROBLEM: "".join(write_problem(problem))}
 
 
 def of_class(students: Sequence[Student], problems: Sequence[Problem]) -> dict[str, str]:

@@ -41,12 +41,7 @@ NOTHING = (
 
 
 def results(source: Path, submission: Path) -> str:
-    """Return results.json for the files in a folder.
-
-    source: the folder with the problem, or those of a class, and the rules, as `gradescope` writes
-        it.
-    submission: the submission of the student.
-    """
+    """Return results.json for a submission; `source` has the files that `gradescope` writes."""
     course = read_course(source / COURSE)
     any_problem = source / (FIRST if (source / CLASS).is_file() else PROBLEM)
     say = catalogue(read_problem(any_problem).language).say

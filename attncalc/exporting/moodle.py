@@ -75,8 +75,7 @@ def plain(xml: str) -> str:
 
 
 def _gaps(key: Key, grid: Grid) -> str:
-    heads = accepted_alone(key, grid.name)
-    rows = heads[grid.head - 1] if grid.head else heads
+    rows = accepted_alone(key, grid.name, grid.head)
     return table(grid.rows, grid.columns, [[_gap(each) for each in row] for row in rows])
 
 

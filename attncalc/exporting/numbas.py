@@ -74,7 +74,9 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
     for key, course in versions:
         _refuse_what_numbas_cannot_hold(key.solution, course)
     (key, course), *_ = versions
-    shown = _alike([each.solution for each, _ in versions])
+    shown = [each.solution for each, _ in versions]
+    if len({repr(each.problem.labels) for each in shown}) > 1:  # names of tokens are left out
+        shown = [solve(replace(each.problem, labels=None)) for each in shown]
     solution = shown[0]
     gaps: list[Grid | Line] = []
 
@@ -92,13 +94,6 @@ def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:
     fields = [_gap(solution, course, each, at) for at, each in enumerate(gaps)]
     made["parts"][0] |= {"prompt": prompt, "gaps": fields}
     return made
-
-
-def _alike(solutions: Sequence[Solution]) -> Sequence[Solution]:
-    """Return the versions as the question shows them: without names of tokens, if these differ."""
-    if len({repr(each.problem.labels) for each in solutions}) == 1:
-        return solutions
-    return [solve(replace(each.problem, labels=None)) for each in solutions]
 
 
 def _refuse_what_numbas_cannot_hold(solution: Solution, course: Course) -> None:

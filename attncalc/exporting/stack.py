@@ -7,7 +7,7 @@ The format is that of qtype_stack 4: `import_from_format` in questiontype.php of
 https://github.com/maths/moodle-qtype_stack.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -204,7 +204,12 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     """
     solution = key.solution
     refuse_what_gaps_cannot_hold(solution, course, "STACK")
-    places, lines = list(_places(solution, course)), _lines(key, course)
+    places = [
+        Place(name, head)
+        for name in course.steps
+        for head in range(1, heads_of(solution, name) + 1) or (0,)
+    ]
+    lines = _lines(key, course)
     names = {place.variable for place in places}
     if len(names) < len(places) or max(map(len, names), default=0) > LONGEST:
         raise InputError("the names of these steps are too long for STACK, or alike: use Moodle")
@@ -220,8 +225,7 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     # STACK stores at most 255 letters of an answer: it is a variable, of any length
     variables = []  # the ranges of right entries, which only the server knows, and the key
     for place in places:
-        heads: Any = accepted_alone(key, place.name)
-        rows = heads[place.head - 1] if place.head else heads
+        rows = accepted_alone(key, place.name, place.head)
         said = lists([[each.ranges for each in row] for row in rows])
         variables.append(f"right{place.variable}: {said};")
     variables += [f"key{name}: {right};" for _, name, right in fields]
@@ -236,13 +240,6 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
         trees="".join(trees),
     )
     return plain(filled)
-
-
-def _places(solution: Solution, course: Course) -> Iterator[Place]:
-    for step in solution.plan:
-        if step.name in course.asked:
-            count = heads_of(solution, step.name)
-            yield from (Place(step.name, head) for head in (range(1, count + 1) if count else (0,)))
 
 
 def _asks(grid: Grid) -> str:

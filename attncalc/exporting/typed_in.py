@@ -73,12 +73,7 @@ def correct_answers(folder: str, version: str = "") -> dict[str, str]:
 
 
 def marked(folder: str, typed: Mapping[str, Any], version: str = "") -> dict[str, Any]:
-    """Return the score of each field, that of the question, and the sentences of the verdict.
-
-    folder: the question, as `prairielearn` writes it.
-    typed: the content of each field, by its name.
-    version: the version, if the question has several.
-    """
+    """Return the score of each field, that of the question, and the sentences of the verdict."""
     key, course = _key(folder, version)
     matrices, say = _matrices(key, course, typed), catalogue(key.problem.language).say
     chosen = dict(_chosen(key, course, typed))

@@ -77,11 +77,7 @@ def statement(solution: Solution) -> str:
 def questions(
     solution: Solution, course: Course, asks: Asks, chooses: Chooses | None = None
 ) -> str:
-    """Return the asked matrices, with their equations and fields, and the lines of the map.
-
-    asks: returns the HTML of the fields for a matrix.
-    chooses: returns the HTML of a drop-down for a line.
-    """
+    """Return the asked matrices, with their equations and fields, and the lines of the map."""
     page = in_language(make_page(solution, Contents(_needed(solution, course), blank=True)))
     drawn = _map(solution, chooses) if chooses and LINES in course.asked else ()
     asked = _Html(page.language, asks, course.asked)

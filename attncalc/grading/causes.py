@@ -35,8 +35,6 @@ _Recipes = tuple[Recipe, ...]
 def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[Cause, int]:
     """Return the causes that give every entry of a step, and the number of entries that show each.
 
-    known: the values of the answer itself.
-    step: the step.
     written: the matrix in the answer, in the layout of the plan; with few decimals if only these
         fit.
     """

@@ -24,10 +24,8 @@ AXES = {
 class Compared(NamedTuple):
     """An array of the second dump, compared with that of the first.
 
-    name: its name in both.
     differ, entries: the number of entries with an error above the tolerance (all if shapes differ),
         and of all.
-    absolute: the largest error.
     worst: the place of the largest error; None if nothing could be compared.
     says: the layout of the second, the only head that differs, or the relation of all numbers to
         those of the first.
@@ -45,10 +43,7 @@ class Compared(NamedTuple):
 def compared(
     key: Mapping[str, Matrix], other: Mapping[str, Matrix], atol: float, rtol: float
 ) -> tuple[Compared, ...]:
-    """Compare the arrays that both dumps contain.
-
-    atol, rtol: the tolerance: atol + rtol · |key|.
-    """
+    """Compare the arrays that both dumps contain."""
     return tuple(
         _compared(name, key[name], other[name], atol, rtol) for name in key if name in other
     )

@@ -50,11 +50,7 @@ TURNED = (
 
 
 def recognized(key: Key, answer: Answer) -> Answer:
-    """Return a program's dump with each array under its step, in the layout of the plan.
-
-    key: the solved problem, with the tolerance.
-    answer: the dump.
-    """
+    """Return a program's dump with each array under its step, in the layout of the plan."""
     if answer.is_arranged:
         return answer
     matrices: dict[str, WrittenMatrix] = {}
@@ -91,9 +87,7 @@ def steps_named(key: Key, name: str, there: Container[str]) -> list[str]:
 class Array:
     """An array of a dump, and its possible steps.
 
-    known: the values of the dump that are recognized.
     steps: the steps that it may be, the one that its name says first.
-    written: its numbers.
     """
 
     def __init__(self, known: Known, steps: Sequence[str], written: WrittenMatrix) -> None:

@@ -29,7 +29,6 @@ class Known:
 
     key: replaces values of the answer that are missing: of a wrong shape, or blank.
     slack: the rounding of the numbers.
-    points: the answer's own values, by step.
     behind: the ranges of the unrounded values.
     unusable, doubtful: steps that nothing can be based on, and those with mistakes: weights may not
         sum to 1.

@@ -48,11 +48,7 @@ class LineMark(NamedTuple):
 
 
 class Map(NamedTuple):
-    """The map of one attention.
-
-    key, weights: the key, and the step of the weights.
-    is_only: whether it is the only map of the problem.
-    """
+    """The map of one attention."""
 
     key: Key
     weights: Step
@@ -108,7 +104,6 @@ def mark_lines(
 ) -> tuple[LineMark, ...]:
     """Mark the lines of every output: by the key, then by the answer's own weights.
 
-    of: their map.
     weights: the answer's own A in the layout of the plan, if it is usable.
     """
     by_output = {
@@ -117,9 +112,12 @@ def mark_lines(
     }
     marks = []
     for place, head in enumerate(of.key.solution.heads_of(of.weights)):
-        values = head.weights if weights is None else _own_weights(weights, place, head.weights)
-        own = head.connections if weights is None else connections(values, values != 0)
-        for i, (ours, theirs) in enumerate(zip(head.connections, own, strict=True)):
+        values = head.weights
+        if weights is not None:  # the key's where it has none
+            own = weights.values if weights.values.ndim == 2 else weights.values[place]
+            values = np.where(np.isnan(own), values, own)
+        drawn = head.connections if weights is None else connections(values, values != 0)
+        for i, (ours, theirs) in enumerate(zip(head.connections, drawn, strict=True)):
             found = by_output.get((place + 1, ours.output))
             right = [
                 _accepted(of.tokens, found, each, row)
@@ -138,12 +136,6 @@ def unknown_outputs(key: Key, written: Sequence[WrittenConnection]) -> tuple[str
         if (place := _index(each.output, one.tokens.queries)) is None
         or place >= len(one.tokens.queries)
     )
-
-
-def _own_weights(weights: WrittenMatrix, head: int, of_key: Matrix) -> Matrix:
-    """Return the answer's own weights; the key's where it has none."""
-    values = weights.values if weights.values.ndim == 2 else weights.values[head]
-    return np.where(np.isnan(values), of_key, values)
 
 
 def _accepted(

@@ -27,10 +27,6 @@ def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
     """Mark an answer.
 
     Raises InputError if marking so many entries requires more memory than available.
-
-    key: the solved problem; one key marks any number of answers.
-    answer: the answer.
-    rules: the rules of marking.
     """
     return marked(Marking, key, answer, rules)
 

@@ -139,10 +139,9 @@ class Rules:
 
         None if its wrong entries are counted one by one.
         """
-        found = [self._deducted(each) for each in causes]
+        names = ((each.code, each.family, each.kind) for each in causes)
+        found = [
+            next((self.deductions[n] for n in own if n in self.deductions), None) for own in names
+        ]
         said = [each for each in found if each is not None]
         return min(said) if said and len(said) == len(found) else None
-
-    def _deducted(self, cause: Cause) -> Fraction | None:
-        names = (cause.code, cause.family, cause.kind)
-        return next((self.deductions[each] for each in names if each in self.deductions), None)

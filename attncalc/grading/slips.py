@@ -40,7 +40,6 @@ Found = tuple[Cause, int]
 def slips(known: Known, step: Step, place: Place, written: WrittenMatrix) -> tuple[Cause, ...]:
     """Return the possible slips of one entry, each once.
 
-    known: the values of the answer itself.
     step, place: the step, and the place of the entry in the layout of the plan.
     written: the matrix in the answer, in the layout of the plan.
     """
@@ -215,7 +214,9 @@ def _of_one_entry(
     if not size:
         return
     change = float(((written.values - right) * effect).sum()) / size
-    value = round(own + change, _decimals_of(given[name])) + 0.0  # not -0
+    places = range(MOST_DECIMALS)
+    fits = (d for d in places if (np.abs(given[name] - np.round(given[name], d)) < 1e-12).all())
+    value = round(own + change, next(fits, MOST_DECIMALS)) + 0.0  # not -0
     made = made_with(value)
     near = known.slack.near(written.values, written.decimals, Range.at(made))
     if value != own and near.all():
@@ -225,11 +226,6 @@ def _of_one_entry(
             entry = _entry_name(known, name, place)
             says = f"{entry} is taken for {value:g} and not {own:g}"
             yield Cause(f"{MISCOPIED}-{entry}:{value:g}", says, step.name), seen_in
-
-
-def _decimals_of(matrix: Matrix) -> int:
-    fits = (d for d in range(MOST_DECIMALS) if (np.abs(matrix - np.round(matrix, d)) < 1e-12).all())
-    return next(fits, MOST_DECIMALS)
 
 
 def _entry_name(known: Known, name: str, place: Place) -> str:

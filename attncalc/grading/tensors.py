@@ -51,7 +51,6 @@ def answer_of_tensors(
 
     key: the solved layer, with the tolerance.
     tensors: the arrays, by the names that hooks or a program give them.
-    place: their source, for messages.
     own: fields by ends of names with a special meaning in the family of the model.
     known: the name that says what a tensor is, by its own, where these differ.
     """

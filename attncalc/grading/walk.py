@@ -317,7 +317,6 @@ class Accepted(NamedTuple):
 def accepted(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) -> Accepted | None:
     """Return the first rounding within a step that gives every entry, or None.
 
-    known: the values of the answer itself.
     step, written: the step, and its matrix in the answer, in the layout of the plan.
     wrong: the entries that nothing else explains.
     """

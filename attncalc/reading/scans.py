@@ -35,6 +35,13 @@ _NUMBER = re.compile(r"[-−–]?\d+(?:[.,]\d+)?")
 _DAGGER = re.compile(r"(?<=[.,]\d\d)[†‡÷+tf*']$")
 """The mark of a value that is not 0 and shown as 0.00, and what it is recognized as."""
 _OF_SENTENCES = re.compile(r"[():·+/;]")
+_PAGE_NUMBER = re.compile(
+    r"[-–—(]?\s?(?:(?:page|seite|blatt|sheet|página|p\.|第)\s?)?\d{1,3}"
+    r"(?:\s?(?:/|of|von|sur|de)\s?\d{1,3})?\s?(?:页|頁|ページ)?\s?[-–—)]?",
+    re.IGNORECASE,
+)
+APART = 2.4
+"""How far rows of a matrix are apart at most, in heights of a number."""
 _WORD, _ANOTHER = re.compile(r"[A-Za-z]{3}"), re.compile(r"\s[A-Za-z]{2}")
 _HEAD = r"\s?\([1-9]\d?\)"
 _LABEL = re.compile(rf"([A-Za-z][\w.]*+(?:\s[\w.]++)?(?:{_HEAD})?)\s*+(?:=.*)?")
@@ -209,9 +216,12 @@ def laid_out(lines: Sequence[Any], tilt: float) -> str:
     """Return text with each matrix below its name, from the letters of lines, and their tilt."""
     words: list[Word] = []
     sentences: list[tuple[float, float, str]] = []
-    for line in lines:
-        found = list(_words([(c, _upright(box, tilt)) for c, _, box in line]))
-        text = " ".join(word.text for word in found)
+    read = [list(_words([(c, _upright(box, tilt)) for c, _, box in line])) for line in lines]
+    read = [found for found in read if found]
+    for found in read:
+        text = _text(found)
+        if _is_page_number(found, read):
+            continue
         if _is_sentence(text):
             sentences.append((found[0].y, 0.0, text))
         else:
@@ -228,6 +238,21 @@ def laid_out(lines: Sequence[Any], tilt: float) -> str:
         top = top if first.y - top < first.height else first.y  # side by side: from the left
         parts.append((top, first.left, f"{_label(block, labels)}\n{rows}\n"))
     return "\n".join(text for *_, text in sorted(parts))
+
+
+def _text(line: Sequence[Word]) -> str:
+    return " ".join(word.text for word in line)
+
+
+def _is_page_number(line: Sequence[Word], lines: Sequence[Sequence[Word]]) -> bool:
+    """Return whether a line is the number of its page: above or below all others, and no entry."""
+    if not _PAGE_NUMBER.fullmatch(_text(line)):
+        return False
+    away = [(each[0].y - line[0].y, _text(each)) for each in lines if each is not line]
+    nearest, text = min(away, key=lambda each: abs(each[0]), default=(0.0, ""))
+    is_outside = all((y > 0) == (nearest > 0) for y, _ in away)
+    is_apart = abs(nearest) > APART * line[0].height
+    return is_outside and is_apart and not text.endswith(("=", ":"))
 
 
 def _is_the_letter(word: Word, words: Sequence[Word]) -> bool:
@@ -310,7 +335,7 @@ def _are_near(one: Word, other: Word, labels: Sequence[Word]) -> bool:
             for label in labels
         )
     low_y, high_y = sorted((one.y, other.y))
-    return gap < 0 and apart < 2.4 * height and not any(
+    return gap < 0 and apart < APART * height and not any(
         low_y < label.y < high_y and label.left < max(one.right, other.right)
         and label.right > min(one.left, other.left) - 8 * height
         and label.right - label.left < 12 * height and _is_above(label, one, other)

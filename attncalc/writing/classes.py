@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from attncalc.base import __version__
-from attncalc.base.text import in_json
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
 from attncalc.solving.solution import solve
@@ -70,8 +68,6 @@ def pages_of(problem: Problem) -> tuple[Page, Page]:
 def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
     """Return a student's problem, worksheet and key.
 
-    problem: their version of the problem, with their name.
-    folder: the folder in the set, as "ada" or "ada/2".
     formats: the forms of the worksheet and of the key, as `HANDED_OUT` has them, and those of
         `PRACTICE`.
     """
@@ -97,9 +93,3 @@ def handout(problem: Problem, folder: str, formats: Sequence[str]) -> Handout:
     papers = paper([worksheet]), paper([named_key])
     files |= {f"{folder}/worksheet.pdf": papers[0].content, f"{of_key}.pdf": papers[1].content}
     return Handout(files, sheet, "".join(each.lacking for each in papers))
-
-
-def manifest(spec: Mapping[str, Any], students: Sequence[Any]) -> str:
-    """Return the content of a set for `attncalc check`, with the specification and its secret."""
-    content = {"attncalc": __version__, **spec, "students": list(students)}
-    return in_json(content, indent=1) + "\n"

@@ -148,8 +148,6 @@ class Section(NamedTuple):
     """A step: its equation, its matrix for each head, remarks on it, its work.
 
     said: its title and shape, or the credit of a marked step.
-    remarks: sentences about it.
-    lines: the work of its entries.
     legend: ranks with their meanings.
     is_marked: whether it shows an answer, which has no equation.
     has_room: whether there is space for work.
@@ -516,7 +514,6 @@ def blocks_of(
     """Yield the columns of each block, from start to before stop; at least one column each.
 
     room: that of a line, or None where it may be as long as it must be.
-    between: the gap between two columns.
 
     >>> list(blocks_of([4, 4, 4], room=10, between=2))
     [(0, 2), (2, 3)]
@@ -538,7 +535,6 @@ def parts_of(
 
     widths, room, between: as in `blocks_of`.
     most: the number of rows of a part.
-    say: returns a text in the language of the document.
     """
     rows, columns = grid.row_places, grid.column_places
     across = list(blocks_of(widths, room, between))

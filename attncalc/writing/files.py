@@ -170,7 +170,6 @@ def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> No
     like `.page.md.1a2b3c4d.tmp`. Raises OutputError if a place cannot be written to, or was read;
     existing files stay.
 
-    files: their contents by path.
     folder: a folder to create for them if it does not exist, with subfolders.
     """
     if folder is not None:

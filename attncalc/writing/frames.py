@@ -77,13 +77,7 @@ def framed(
     screen: Screen,
     say: Callable[[str], str] = str,
 ) -> Iterator[Text]:
-    """Yield a matrix as one frame, or as one for each block of columns that fits the screen.
-
-    cells: the names of the columns, then each row with its name before it.
-    places: the columns, from 0; None for omitted ones.
-    screen: the target.
-    say: returns a caption in the language of the page.
-    """
+    """Yield a matrix as one frame, or as one for each block of columns that fits the screen."""
     lines = _aligned(cells)
     widths = [cell_len(text) for text, _ in lines[0]]
     room = None if screen.width is None else screen.width - widths[0] - FRAME

@@ -7,6 +7,8 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import product
+from math import ceil
 from typing import NamedTuple
 
 from attncalc.base.latex_text import FONTS, LETTERS, in_latex
@@ -17,6 +19,7 @@ from attncalc.writing import latex_layout as layout
 from attncalc.writing.document import blocks_of
 from attncalc.writing.html.qr import in_rules
 from attncalc.writing.latex_math import in_tex, name_in_tex
+from attncalc.writing.numbering import with_numbers
 from attncalc.writing.prose import MOST_NAMED, more_than_named, sentence
 from attncalc.writing.translated import formulas_in_language, in_language
 
@@ -121,6 +124,8 @@ class _Fit(NamedTuple):
     blank: int = 0
 
 
+LEAST = 0.8
+"""The smallest letters, as a share of the usual ones, of more than three pages."""
 _SMALLER = r"\let\Large\large\let\large\normalsize\let\normalsize"
 _FITS = (
     _Fit(),
@@ -135,17 +140,21 @@ _FITS = (
 def _body(document: parts.Document, picture: str | None, room: float) -> str:
     shown = in_language(document)
     is_short = room == layout.LINE_OF_OWN and all(map(parts.is_tile, shown.sections))
+    documents = [shown, *filter(None, [with_numbers(shown) if is_short else None])]
 
     @cache
-    def made(fit: _Fit) -> list[str]:
-        return list(_Latex(picture, room / fit.width, fit).document(shown))
+    def made(place: int, fit: _Fit) -> list[str]:
+        return list(_Latex(picture, room / fit.width, fit).document(documents[place]))
 
-    def takes(fit: _Fit, pages: int) -> bool:
-        return fit.height * sum(_height(each, fit) for each in made(fit)) <= pages * PAGE
+    def pages(way: tuple[int, _Fit]) -> int:
+        return ceil(way[1].height * sum(_height(each, way[1]) for each in made(*way)) / PAGE)
 
-    fits = _FITS if is_short else ()
-    fit = next((each for pages in (2, 3) for each in fits if takes(each, pages)), _FITS[0])
-    written = made(fit)
+    way = (0, _FITS[0])
+    if is_short:  # names are in the way before letters are tiny
+        ways = sorted(product(range(len(documents)), _FITS), key=lambda way: way[1].height < LEAST)
+        few = (way for most in (2, 3) for way in ways if pages(way) <= most)
+        way = next(few, None) or min((way for way in ways if way[1].height >= LEAST), key=pages)
+    written, fit = made(*way), way[1]
     smaller = rf"{fit.commands}\setlength{{\arraycolsep}}{{{5 * fit.width:.1f}pt}}{_SKIPS}"
     size = [smaller] if fit.commands else []
     first = FIRST_FONT.get(document.language, [])

@@ -167,7 +167,6 @@ def _rows_of(parts: Sequence[tuple[str, list[str], str]], room: float) -> list[s
 class MatrixBlock(NamedTuple):
     """A matrix, or the part of one that fits a line.
 
-    name: its name, in TeX.
     matrix: its rows in brackets, with names of tokens before and above them, in TeX.
     width: the largest width of all of this, in points.
     caption: which part it is, if not all.
@@ -184,10 +183,7 @@ class MatrixBlock(NamedTuple):
 def matrix_blocks(
     grid: Grid, room: float, say: Callable[[str], str] = str, empty: str = BLANKS[0]
 ) -> Iterator[MatrixBlock]:
-    """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page.
-
-    empty: the blank in place of an answer.
-    """
+    """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page."""
     texts = [
         [_entry(cell, empty) if cell else _DOTS[place is None] for cell in row]
         for place, row in zip(grid.row_places, grid.cells(), strict=True)

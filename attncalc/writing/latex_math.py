@@ -37,7 +37,6 @@ class Name(NamedTuple):
     """A name in parts: S_scaled, X1, W_1, gamma_2, or 1.Q of a first layer.
 
     part: its part, such as the 1 of 1.Q.
-    letters: its letters, in TeX.
     number, word: its index.
     mark: a mark of the symbol: "new" for a matrix after a gradient step.
     """

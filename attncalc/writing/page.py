@@ -106,7 +106,6 @@ class Contents(NamedTuple):
     entries: the only entries to write out, by step, with places as shown; no matrix is shown then.
     fractions: the notation of rational values: fractions, mixed numbers, or (None) decimals.
     full: whether large matrices are complete, and more than 2,000 entries are written out.
-    blank: whether answers are omitted.
     patterns: whether it describes the patterns of the weights.
     head: the described attention or head; None for all.
     only_head: the only shown head, from 1, of matrices with several; None for all.
@@ -282,7 +281,7 @@ def _grids(work: Work, step: Step, contents: Contents) -> Iterator[parts.Grid]:
     is_whole = contents.shows_all or len(columns) <= parts.MOST_SHOWN
     for number in _heads(solution, step, contents):
         head = (number,) if len(shape) == 3 else ()
-        ranks = _ranks(solution, step, number) if step.role == "weights" and not blank else None
+        ranks = ranks_of(solution, step, number) if step.role == "weights" and not blank else None
 
         def cell(
             i: int, j: int, head: tuple[int, ...] = head, ranks: Ranks | None = ranks
@@ -319,7 +318,7 @@ Ranks = Callable[[int], Mapping[int, str]]
 """Returns which weights of an output are the largest and the second."""
 
 
-def _ranks(solution: Solution, step: Step, head: int) -> Ranks:
+def ranks_of(solution: Solution, step: Step, head: int) -> Ranks:
     """Return which weights of a head are the largest and the second of each row, when asked."""
 
     @cache

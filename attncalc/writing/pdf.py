@@ -33,9 +33,6 @@ def write_pdf(latex: str, beside: Mapping[str, bytes], name: str) -> bytes:
     """Return a LaTeX document as a PDF.
 
     Raises OutputError if it fails; the message contains the error.
-
-    beside: the pictures in it, by file name.
-    name: the program that typesets it.
     """
     with held_back() as came, tempfile.TemporaryDirectory(prefix="attncalc-") as made:
         folder = Path(made)

@@ -43,7 +43,6 @@ LARGEST = 1.5
 class Slide(NamedTuple):
     """One idea.
 
-    title: what it is about.
     grids: the matrices that are read, and the result last.
     lit: the entries that the shown entry is calculated from.
     entry: the entry that is shown; None for the whole matrix.
@@ -66,7 +65,6 @@ class Slide(NamedTuple):
 def slides_of(page: Page, entries: Mapping[str, Sequence[Place]]) -> Iterator[Slide]:
     """Yield the slides of a page.
 
-    page: the page, with all steps.
     entries: the entries whose work is shown, by step, with places as shown, from 0; by default the
         first one.
     """

@@ -40,12 +40,7 @@ def sizes_of(problem: Problem, steps: Plan) -> dict[str, int]:
 def say_of_page(
     problem: Problem, entries: int, form: str, *, full: bool, work: bool, remakes: bool
 ) -> None:
-    """Print an estimate for a page if it is large.
-
-    entries: the number of entries of its matrices.
-    full, work: whether all entries are shown, and whether all are written out.
-    remakes: whether scores and weights are recomputed when read, and not kept.
-    """
+    """Print an estimate for a page if it is large."""
     scores = sum(each.scores for each in problem.attentions)
     seconds, size = scores * PER_SCORE, BLOCKS if remakes else entries * BYTES_OF_NUMBER
     shown = form in PER_ENTRY or full or work

@@ -39,7 +39,10 @@ def show_page(problem: Problem, flags: Flags) -> None:
     form = form_from(flags)
     steps = plan(problem)
     chosen = _chosen(steps, flags["only"])
-    kept, remakes = _kept(problem, steps, chosen, form, flags), _remakes(problem, form)
+    kept = _kept(problem, steps, chosen, form, flags)
+    # scores and weights may be recomputed row by row instead of kept
+    is_by_rows = form.name not in ("csv", "json") or not problem.standing.by_columns
+    remakes = problem.is_long and form.name != "npz" and is_by_rows
     sizes = sizes_of(problem, steps)
     entries = sum(sizes[step.name] for step in chosen)
     writes_out = flags["work"] and (flags["full"] or entries <= MOST_WRITTEN_OUT)
@@ -61,12 +64,6 @@ def _check_combinations(flags: Flags) -> None:
     if flags["entry"] and (flags["work"] or flags["only"]):
         other = "--work" if flags["work"] else "--only"
         raise InputError(f"--entry and {other} together: --entry selects what is shown")
-
-
-def _remakes(problem: Problem, form: Form) -> bool:
-    """Return whether scores and weights are recomputed row by row instead of kept."""
-    is_by_rows = form.name not in ("csv", "json") or not problem.standing.by_columns
-    return problem.is_long and form.name != "npz" and is_by_rows
 
 
 def _kept(

@@ -12,10 +12,12 @@ from attncalc.cli.commands.marking import rules_from, with_known_steps
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
+from attncalc.exporting.handed_in import PROBLEM
 from attncalc.exporting.rules import Course, also_counted, course_of
 from attncalc.exporting.worksheet import title_of
 from attncalc.grading.key import Key, key_of
 from attncalc.reading.sets import is_set
+from attncalc.writing.problem_file import write_problem
 
 NAMES = {
     "gradescope": "Gradescope",
@@ -98,7 +100,8 @@ def _refuse_ignored_rules(flags: Mapping[str, Any], system: str) -> None:
 def _exported(system: str, key: Key, course: Course, target: Target) -> Output:
     module: Any = import_module(f"attncalc.exporting.{system}")  # this one alone: some load slowly
     if system == "gradescope":
-        made = module.autograder(module.of_one(key.problem), course, key.problem.language)
+        problem = {PROBLEM: "".join(write_problem(key.problem))}
+        made = module.autograder(problem, course, key.problem.language)
         return output(target, made.content, *made.notes)
     if system == "prairielearn":
         assert target.place is not None

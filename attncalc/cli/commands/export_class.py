@@ -49,7 +49,8 @@ def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | No
         course = course_of(key, marking.rules_of_one(rules, key), points)
         notes += tuple(f"problem {name}: {said}" for said in also_counted(key, course))
     named = {place / name if target.is_folder else place: files[name] for name in files}
-    deliver(Output(target, named, (*notes, _counted(given, system))))
+    count = f"{amount(len(given.problems), 'problem')} in {len(given.students):,} versions"
+    deliver(Output(target, named, (*notes, f"{count}: {GIVEN_OUT[system]}")))
 
 
 def _target(target: Target, system: str, given: ClassSet) -> Target:
@@ -126,11 +127,6 @@ def _questions(given: ClassSet, versions: Versions) -> Written:
         for name, own in zip(given.problems, versions, strict=True)
         for file, content in prairielearn.of_class(own).items()
     }, prairielearn.NOTES
-
-
-def _counted(given: ClassSet, system: str) -> str:
-    problems, versions = amount(len(given.problems), "problem"), len(given.students)
-    return f"{problems} in {versions:,} versions: {GIVEN_OUT[system]}"
 
 
 WRITERS: Mapping[str, Callable[[ClassSet, Versions], Written]] = {

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from attncalc.base import __version__
 from attncalc.base.errors import AttncalcError, InputError, OutputError
 from attncalc.base.latex_text import FONTS, on_foreign
 from attncalc.base.text import amount, of_each
@@ -43,7 +44,10 @@ def new_class(flags: Mapping[str, Any]) -> None:
     _check_flags(flags)
     roster = read_roster(flags["class_"])
     given = read_json_object(Path(flags["problems"]), "the specification")
-    spec = spec_of(given, flags["problems"], (*classes.HANDED_OUT, *classes.PRACTICE), _titled)
+    forms = (*classes.HANDED_OUT, *classes.PRACTICE)
+    spec = spec_of(
+        given, flags["problems"], forms, lambda name, code: catalogue(code).say(f"Problem {name}")
+    )
     if flags["seed"] is not None:
         spec = spec._replace(seed=flags["seed"])
     target = Target(target_of("--out", flags["out"]).place, is_folder=True)
@@ -63,10 +67,6 @@ def new_class(flags: Mapping[str, Any]) -> None:
     _say_of_differing(shares, spec)
     files = {target.place / name: text for name, text in _files(spec, roster, shares).items()}
     deliver(Output(target, files, _on_letters(shares), _told(spec, roster, target.place)))
-
-
-def _titled(name: str, language: str) -> str:
-    return catalogue(language).say(f"Problem {name}")
 
 
 def _check_flags(flags: Mapping[str, Any]) -> None:
@@ -149,7 +149,8 @@ def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, Co
         }
         for place, student in enumerate(roster.students)
     ]
-    files[classes.MANIFEST] = classes.manifest(as_given(spec), students)
+    content = {"attncalc": __version__, **as_given(spec), "students": students}
+    files[classes.MANIFEST] = in_text(content, indent=1) + "\n"
     files[f"{classes.TOGETHER}.tex"] = write_together(share.handed.sheet for share in shares)
     if classes.PAPER in spec.formats:
         with reporting() as report:

@@ -29,9 +29,7 @@ class Form(NamedTuple):
 
     name: one of `FORMS`, or "pdf".
     standalone: whether LaTeX is a complete document.
-    unfolded: whether the work of an HTML page is open.
     practice: whether an HTML worksheet is filled in within the browser.
-    marks: whether it marks there what is filled in.
     """
 
     name: str

@@ -39,9 +39,6 @@ def problem_from(
     Raises InputError, ShapeError as `attncalc.read_problem` does, and for a problem of the other
     kind.
 
-    flags: the command's parameters by name; None where one was not given.
-    fallback: the sample that is used when no file and no matrix is given.
-    kind: the kind of attention the command is for, where it is for one only.
     needs_query: whether it needs a query; else it gets one of zeros.
     """
     changes: Fields = {"block": kind} if kind in ("encoder", "decoder", "vit") else {}

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.base.text import in_json, on_a_line
+from attncalc.base.text import on_a_line
 from attncalc.reading.answers.answer import Answer, Taken, WrittenMatrix
+from attncalc.writing.studies.common import in_json
 
 WIDEST = 44
 """Characters of a line that are shown."""
@@ -78,8 +79,7 @@ def reading_as_json(answer: Answer) -> str:
     ]
     if notes:
         content["notes"] = notes
-    pairs = [f"  {in_json(k)}: {_json(v)}" for k, v in content.items()]
-    return "{\n" + ",\n".join(pairs) + "\n}\n"
+    return in_json(content, of_lines=(list, dict, str))
 
 
 def _texts(matrix: WrittenMatrix) -> list[Any]:
@@ -104,10 +104,3 @@ def _connections(answer: Answer) -> list[Any]:
     if not heads:
         return [line for _, line in lines]
     return [[line for head, line in lines if head == h] for h in range(1, heads + 1)]
-
-
-def _json(value: Any) -> str:
-    if isinstance(value, list) and value and isinstance(value[0], list | dict | str):
-        rows = ",\n".join("    " + in_json(row) for row in value)
-        return f"[\n{rows}\n  ]"
-    return in_json(value)

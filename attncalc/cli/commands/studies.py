@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.api.counting import counted
 from attncalc.api.studies import simulations
@@ -204,14 +204,15 @@ def count(flags: Flags) -> None:
     load = Load(flags["tokens"], flags["batch"], flags["dtype"])
     if wanted.form == "picture" and flags["vary"] is None:
         raise InputError("a picture shows growth: vary a size, as --vary tokens=8:1024:log")
+    if wanted.form == "npz":
+        raise InputError("counts are not written as npz")
     vary = None if flags["vary"] is None else _sizes(flags["vary"])
     found = counted(flags["source"], load, flags["compare"], vary, flags["family"])
     shown = Forms(
         partial(counting.document, found, full=flags["full"]),
         partial(counting.as_json, found),
         partial(counting.as_csv, found),
-        _no_arrays,
-        partial(_drawn, found.growth),
+        picture=partial(_drawn, found.growth),
     )
     show(shown, wanted, flags)
 
@@ -224,10 +225,6 @@ def _sizes(text: str) -> dict[str, list[int]]:
             f"--vary {text}: a size and 2 to {MOST_VALUES:,} values, as tokens=8:1024:log"
         )
     return {name.strip(): sorted({round(float(value)) for value in found})}
-
-
-def _no_arrays(file: IO[bytes]) -> NoReturn:
-    raise InputError("counts are not written as npz")
 
 
 def _drawn(found: Growth | None, form: str, look: "Look") -> "Picture":

@@ -41,9 +41,10 @@ def why(flags: Mapping[str, Any]) -> None:
 
 
 def _picture(found: Whys, form: str, look: Any) -> Any:
-    from attncalc.writing.plotting.bars import render
+    from attncalc.writing.plotting.bars import draw_whys
+    from attncalc.writing.plotting.drawing import picture_of
 
-    return render(found.found, found.title, found.decimals, form, look)
+    return picture_of(draw_whys(found.found, found.title, found.decimals, look), form)
 
 
 def _of_problem(flags: Mapping[str, Any]) -> Whys:

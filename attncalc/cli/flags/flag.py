@@ -18,7 +18,6 @@ class Flag(NamedTuple):
         tuple of all values.
     default: the value if it is not given; `...` if it is required.
     unsaid: the default as text.
-    low, high: the smallest and the largest number.
     name: the name of the parameter, if it is not that of the flag.
     complete: returns the values that a shell suggests.
     """
@@ -69,7 +68,7 @@ class Flag(NamedTuple):
             "autocompletion": self.complete,
             "min": self.low,
             "max": self.high,
-            "callback": _given if self.takes is list else None,
+            "callback": (lambda values: values or None) if self.takes is list else None,
         }
         make: Any = typer.Argument if self.is_argument else typer.Option
         return inspect.Parameter(
@@ -84,8 +83,3 @@ class Flag(NamedTuple):
         kind = literal[self.takes] if isinstance(self.takes, tuple) else self.takes
         kind = list[str] if kind is list else kind
         return kind if self.default is ... or self.default is False else kind | None
-
-
-def _given(values: list[str] | None) -> list[str] | None:
-    """Return the values of a flag that may be repeated; None if it is not given."""
-    return values or None

@@ -230,7 +230,6 @@ WISHED = (
 class Command(NamedTuple):
     """A command.
 
-    own: its own flags.
     fields: the problems whose fields are flags too: those of a block, "attention" or "" (all);
         "new" for only settings, None for no fields.
     module: its module in `cli/commands/`, if it is not named like the command.

@@ -58,9 +58,7 @@ def recipes(
 ) -> tuple[Recipe, ...]:
     """Return the known mistakes in a step.
 
-    step: a step of the plan.
     problem: its attention, with the names of that attention; for other parts, the entire problem.
-    steps: its plan.
     attention: the attention again; None for other parts.
     """
     if isinstance(step.operation, Given) and attention is not None:

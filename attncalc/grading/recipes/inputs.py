@@ -549,7 +549,11 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
     turned = "the mask is transposed"
     yield "mask-turned", turned, partial(masked, lambda forbidden: forbidden.swapaxes(-1, -2))
     zero = "0 is written where a score is forbidden, not -∞"
-    yield "mask-zero", zero, partial(_right_with_zeros, step)
+
+    def with_zeros(read: Read) -> Range:
+        return done_right(step, read).map(lambda end: np.where(np.isneginf(end), 0.0, end))
+
+    yield "mask-zero", zero, with_zeros
     for by, way in ((1, "further"), (-1, "less")):
         says = f"the mask is shifted by one: each query sees one key {way}"
         yield "mask-shifted", says, partial(_shifted_mask, operation, scores, masks, by)
@@ -568,10 +572,6 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
         if scale != 1:
             says = f"{masks[-1]} is added before the scores are scaled"
             yield "bias-before-scale", says, partial(_biased, operation, step, scale)
-
-
-def _right_with_zeros(step: Step, read: Read) -> Range:
-    return done_right(step, read).map(lambda end: np.where(np.isneginf(end), 0.0, end))
 
 
 def _shifted_mask(operation: Mask, scores: str, masks: list[str], by: int, read: Read) -> Range:

@@ -70,12 +70,7 @@ def write_html(
     unfolded: bool = False,
     compact: bool = False,
 ) -> str:
-    """Return a document as a page of HTML.
-
-    live: its data and script; without them, the page is static.
-    unfolded: whether the work is open, and therefore printed; otherwise a reader opens it.
-    compact: whether it is shown in a notebook, with little space.
-    """
+    """Return a document as a page of HTML."""
     title = document.title or next(
         (part.title for part in document.parts if isinstance(part, parts.Table)), "attncalc"
     )
@@ -115,11 +110,8 @@ def whole_page(
 ) -> str:
     """Return a page that loads and sends nothing: only content of the page is run.
 
-    title, body, look: its title, the elements of its body, and its style.
     scripts: elements with data, and the texts of scripts.
-    class_: the class of the body.
     allows: what its policy allows besides, such as "img-src data:".
-    language: its language, for screen readers and hyphenation.
     """
     made = [each if isinstance(each, Html) else element("script", _own(each)) for each in scripts]
     runs = [_fingerprint(each) for each in scripts if not isinstance(each, Html)]
@@ -407,10 +399,7 @@ def matrix_table(
 ) -> Html:
     """Return a matrix, or one head of one, as a scrollable table.
 
-    prefix: the prefix of ids in this document.
-    given: whether it is a given matrix, and not a step.
     is_step: whether it is a matrix, and not numbers of a study.
-    say: returns a text in the language of the document.
     """
     columns = shown_names(grid.columns, grid.column_places, LONGEST_NAME, _name)
     names = shown_names(grid.rows, grid.row_places, LONGEST_NAME, _name)

@@ -43,9 +43,6 @@ class Panel(NamedTuple):
     """One head of an attention, as drawn.
 
     place, number: its head: the index, from 0, and the number, 0 for the only one.
-    prefix: the prefix of ids in this document.
-    told: its connections, in sentences.
-    say: returns a text in the language of the document.
     """
 
     connections: Connections
@@ -71,14 +68,7 @@ class Panel(NamedTuple):
 def framed(
     panel: Panel, kind: str, told: Sequence[str], size: tuple[float, float], content: Html
 ) -> Html:
-    """Return a picture with its title, and a description for screen readers.
-
-    panel: the drawn head.
-    kind: "map" or "heatmap".
-    told: the description, in sentences.
-    size: its width and height.
-    content: the drawing.
-    """
+    """Return a picture with its title, and a description for screen readers."""
     weights, head = panel.connections.weights, panel.number
     title, description = (
         id_of(f"{panel.prefix}{kind}-{part}-", weights, head=head) for part in ("title", "desc")

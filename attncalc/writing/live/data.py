@@ -82,8 +82,6 @@ def live_data(problem: Problem, fractions: Fractions | None = None) -> dict[str,
 
     Returns `given` matrices as typed; the `steps`, see `stated_steps`; `settings` and `digits` of
     the problem, and `fractions`. Raises UnstatedError if no equation states one of its steps.
-
-    fractions: how rational numbers are written; None for decimals.
     """
     steps = plan(problem)
     return _facts(problem, fractions, steps) | {"steps": stated_steps(problem, steps)}

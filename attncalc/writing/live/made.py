@@ -40,11 +40,8 @@ def write_page(
 
     Raises InputError if it is to be for practice, and cannot be computed in the page.
 
-    page: the page; a worksheet is interactive only for practice.
-    unfolded: whether the work is open.
     practice: whether a worksheet is to be filled in where it is read.
     marks: whether a worksheet for practice marks what is filled in.
-    compact: whether it is shown in a notebook, with little space.
     """
     if not practice and (page.language != ENGLISH or page.is_blank):
         return write_html(page, unfolded=unfolded)  # static without a note: it is handed out
@@ -106,7 +103,6 @@ class Template(NamedTuple):
     """A problem that the playground begins with.
 
     key: its name in the address of the page.
-    group, title: where it is listed, and how it is called.
     others: whether a reader may choose other conventions than its own.
     """
 

@@ -57,7 +57,6 @@ class Token(NamedTuple):
 
     kind: "name", "number", "string", "sign", "regex", or "text" of a template: from its beginning,
         or from the end of an expression in it, to its end, or to the next expression.
-    text: the text as written.
     role: for a name: "variable"; "property"; "both" for a property and a variable, as in `{ name
         }`; "" for keywords and everything else.
     depth: the number of open brackets around it.

@@ -65,7 +65,9 @@ class Formulas:
             yield from self._fitting(tree, room)
 
     def _tree(self, markup: Html) -> Element:
-        return _tree(Html(formulas_in_language(markup, self.language)))
+        """Return our own MathML as a tree; texts in it are escaped."""
+        own = Html(formulas_in_language(markup, self.language))
+        return fromstring(element("math", own))
 
     def _fitting(self, node: Element, room: float) -> Iterator[Box]:
         """Yield an element, or its parts where it is wider than the room: no digit is lost."""
@@ -188,11 +190,6 @@ def _first(node: Element) -> Element:
     return _first(node[0]) if len(node) else node
 
 
-def _tree(markup: Html) -> Element:
-    """Return our own MathML as a tree; texts in it are escaped."""
-    return fromstring(element("math", markup))
-
-
 def _bracket(sign: str, high: float, low: float, size: float) -> Box:
     """Return a bracket of any height, drawn."""
     width, reach = 0.34 * size, 0.2 * size
@@ -236,10 +233,7 @@ def matrix_blocks(
     equals: str = "=",
     empty: tuple[float, float] = BLANK,
 ) -> Iterator[Block]:
-    """Yield a matrix under its name, in parts of columns and rows.
-
-    empty: the width and the height of the room for an answer.
-    """
+    """Yield a matrix under its name, in parts of columns and rows."""
     cells = [[_cell(cell, formulas, empty) for cell in row] for row in grid.cells()]
     names, heads = _names(grid, 0, formulas), _names(grid, 1, formulas)
     turned = any(head.width > WIDEST_HEAD for head in heads)

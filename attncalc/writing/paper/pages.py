@@ -44,7 +44,6 @@ _SMALL = Look(8.5, grey=0.35)
 class Line(NamedTuple):
     """A line of a page.
 
-    space: the space before it.
     stays: whether the next line stays with it.
     shrinks: whether it may be smaller, such as a picture.
     """

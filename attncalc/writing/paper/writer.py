@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, product
 from typing import NamedTuple
 
 from attncalc.base.text import capital, of_each
@@ -15,6 +15,7 @@ from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.qr import qr_code
 from attncalc.writing.latex import KEYS, RULE_OF_LINES
 from attncalc.writing.latex_layout import by_rows
+from attncalc.writing.numbering import with_numbers
 from attncalc.writing.paper.formulas import BLANK, Block, Formulas, matrix_blocks
 from attncalc.writing.paper.ink import (
     PLAIN,
@@ -40,6 +41,8 @@ ROOM_BESIDE = 150.0
 """The least width of the room for work beside a matrix, or of sentences beside a picture."""
 MOST_SHEETS = 2
 """Pages of a worksheet, if the spaces on it may become small enough."""
+LEAST_OF_MANY = 0.8
+"""The smallest scale of more pages."""
 TALLEST_PICTURE, TALLEST_CODE = 560.0, 50.0
 MOST_DRAWN = 2_000
 TOO_MANY = "The map is left out: it has too many lines for a page."
@@ -47,10 +50,7 @@ TOO_MANY = "The map is left out: it has too many lines for a page."
 
 
 class Spaces(NamedTuple):
-    """The room on a page: width and height for an answer, height for work, steps in rows.
-
-    scale: of all that is on it.
-    """
+    """The room on a page: width and height for an answer, height for work, steps in rows."""
 
     answer: tuple[float, float]
     work: float
@@ -112,21 +112,24 @@ def _sheet(document: parts.Document, ink: Ink) -> Sheet:
     kinds = (parts.is_to_fill_in, parts.is_tile)
     is_blank, has_tiles = (any(map(each, shown.parts)) for each in kinds)
     spaces = SPACES if is_blank else (SPACES[0], *SPACES[-4:]) if has_tiles else SPACES[:1]
-    papers = (_Paper(ink, document.language, each) for each in spaces)
-    sizes = ((each.spaces.scale, list(each.document(shown))) for each in papers)
+    named = [shown, with_numbers(shown) if len(spaces) > 1 else None]
+    sizes = (
+        (space.scale, list(_Paper(ink, document.language, space).document(each)))
+        for each, space in product(filter(None, named), spaces)
+    )
     return Sheet(shown.title, ", ".join(names), _on_few_pages(sizes))
 
 
 def _on_few_pages(sizes: Iterable[tuple[float, list[Line]]]) -> list[Line]:
     """Return the first of several sizes that takes few pages, or else that with the fewest.
 
-    Letters are smaller only if this makes few pages of more.
+    Letters are very small only if this makes few pages of more.
     """
     found: dict[int, list[Line]] = {}
     for scale, lines in sizes:
         scaled_lines = [line.scaled(scale) for line in lines]
         count = len(broken(scaled_lines))
-        if scale == 1 or count <= MOST_SHEETS:
+        if scale >= LEAST_OF_MANY or count <= MOST_SHEETS:
             found.setdefault(count, scaled_lines)
         if count <= MOST_SHEETS:
             break

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from attncalc.base.text import harmless, on_a_line, shortened
 from attncalc.solving.why import Why
 from attncalc.writing.plotting import figure
-from attncalc.writing.plotting.drawing import Picture, picture_of
 from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.placing import widest
 from attncalc.writing.plotting.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Palette, palette_of
@@ -18,11 +17,6 @@ from attncalc.writing.reports.why import MORE, digits, largest
 ROW, WIDTH, LEAST, MOST_PANELS, LONGEST = 0.24, 3.6, 1.0, 12, 60
 """Inches of a bar, and of a panel; the most panels, and letters of a name."""
 LEFT_OUT = f"{{}} numbers are missing in the picture: it shows the first {MOST_PANELS}"
-
-
-def render(whys: Sequence[Why], title: str, decimals: int, form: str, look: Look) -> Picture:
-    """Draw the parts of numbers as a file of the given form."""
-    return picture_of(draw_whys(whys, title, decimals, look), form)
 
 
 def draw_whys(whys: Sequence[Why], title: str, decimals: int, look: Look) -> figure.HouseFigure:

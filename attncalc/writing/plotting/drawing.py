@@ -221,7 +221,8 @@ def _maps(
 
 def _is_of_class(problem: Problem, look: Look) -> bool:
     """Return whether the map shows the class token on the image, not lines between all tokens."""
-    return look.has_map and not look.every_line and patches.has_class_map(problem)
+    is_of_class = problem.image is not None and problem.class_token is not None
+    return look.has_map and not look.every_line and is_of_class
 
 
 def _images(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosaic:
@@ -306,11 +307,9 @@ def _in_rows(
     kind: str, draws: Sequence[figure.Draw], tracks: tuple[figure.Track, figure.Track]
 ) -> figure.Mosaic:
     """Return panels of the same size, four in a row."""
-    names = {f"{kind} {number}": draw for number, draw in enumerate(draws, start=1)}
-    columns, rows = min(len(names), MOST_IN_A_ROW), -(-len(names) // MOST_IN_A_ROW)
-    places = [*names, *"." * (columns * rows - len(names))]
-    table = tuple(tuple(places[i * columns : (i + 1) * columns]) for i in range(rows))
-    return figure.Mosaic(table, (tracks[0],) * columns, (tracks[1],) * rows, names)
+    named = enumerate(draws, start=1)
+    panels = [figure.panel_of(f"{kind} {number}", *tracks, draw) for number, draw in named]
+    return figure.in_rows(panels, MOST_IN_A_ROW)
 
 
 def _tracks(room: figure.Room, least: float) -> tuple[figure.Track, figure.Track]:
@@ -435,10 +434,6 @@ def render(
     """Draw a solution as a file of the given form; the same input gives the same bytes.
 
     Raises InputError if there are no weights to show, or the requested size is too small.
-
-    form: "png", "svg" or "pdf".
-    heads: the heads that are shown, or None for all.
-    look: the appearance of the picture, or None for the map that homework requires.
     """
     problem, look = solution.problem, look or Look()
     heads = heads or chosen_heads(solution, None)
@@ -474,24 +469,11 @@ def render_blank(problem: Problem, form: str) -> Picture:
     """Draw the two columns of a problem without any line: a worksheet to draw the map on.
 
     Nothing in the file shows the answers; the problem need not be solved.
-
-    problem: the tokens are in the columns; several heads have a panel each.
-    form: "png", "svg" or "pdf".
     """
     attention = problem.attentions[0]
     sides = (of_each([*map(on_a_line, each)]) for each in (attention.keys, attention.queries))
     names = map("{}: {}".format, ("Inputs", "Outputs"), sides)
     return _picture(problem, draw_blank(problem, Look()), form, _BLANK, names)
-
-
-def figure_for(solution: Solution, head: str | int | None, look: Look) -> HouseFigure:
-    """Draw a solution as a Figure, which can be shown, changed or saved."""
-    return draw(solution.problem, chosen_heads(solution, head), look)
-
-
-def figure_of_gradient(solution: Solution, name: str, look: Look) -> HouseFigure:
-    """Draw a gradient as a Figure."""
-    return draw_gradient(solution, gradient_step(solution, name, look), look)
 
 
 def plot_on(axes: Axes, solution: Solution, head: str | int | None, look: Look) -> Axes:
@@ -520,7 +502,6 @@ def _picture(
 def picture_of(figure: HouseFigure, form: str, told: Sequence[str] = ()) -> Picture:
     """Return the bytes of any figure, and its notes.
 
-    form: "png", "svg" or "pdf".
     told: the sentences that describe it for screen readers; by default those of its caption.
     """
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages on font caches

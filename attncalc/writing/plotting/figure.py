@@ -101,7 +101,6 @@ class Caption:
 
     title, footnote, texts: those that it shows, whose letters decide the fonts.
     told: the sentences that describe it for screen readers.
-    language: that of the labels of its axes, and of its numbers.
     """
 
     title: str = ""
@@ -196,12 +195,7 @@ class SteadyLayout(ConstrainedLayoutEngine):
 
 
 class HouseFigure(Figure):
-    """A matplotlib Figure that is drawn and saved in attncalc's style, with any settings.
-
-    caption: its texts.
-    palette: its colors.
-    notes: notes about it: omitted parts, and the reasons.
-    """
+    """A matplotlib Figure that is drawn and saved in attncalc's style, with any settings."""
 
     def __init__(self, caption: Caption, palette: style.Palette) -> None:
         self.caption = caption

@@ -77,7 +77,6 @@ class Cells:
 
     values: the values of the colors, (rows, columns).
     texts: the texts in the cells, row by row; empty for none.
-    names: the names of the rows, and of the columns.
     titles: the names of the rows and the columns; "" without a name.
     unwritten: the number of values that are not written, since they are too many.
     colours: the colormap, by matplotlib's name.
@@ -124,12 +123,7 @@ def cells_of(problem: Problem, head: Head, *, values: bool, most: int = MOST_VAL
 
 
 def gradient_cells(solution: Solution, step: Step, head: int, values: bool, most: int) -> Cells:
-    """Return a gradient, or that of one head (from 0), as printed.
-
-    head: the head, if it has any.
-    values: whether the numbers are written in the cells, if there are not more than the `most`.
-    most: the largest number that are written.
-    """
+    """Return a gradient, or that of one head (from 0), as printed."""
     matrix = solution.precisely_tabled(step.name)
     own = matrix[head] if matrix.ndim == 3 else matrix
     place = (head,) if matrix.ndim == 3 else ()
@@ -168,10 +162,7 @@ def draw_heatmap(
 
     Returns the number of values that are not written, since they would be illegible.
 
-    axes: the axes, whose limits, ticks and sides become those of the cells.
-    cells, scale: the cells, and the scale of their colors.
     room: the inches the axes will have; None for those it has.
-    palette: the colors of names and titles.
     proportion: the height of a cell for a width of 1; None for cells that fill the axes.
     """
     width, height = _cell(cells, room or room_of(axes))
@@ -200,11 +191,7 @@ def with_bar(
     alpha: float | None = None,
     number: Callable[[str], str] = str,
 ) -> Mosaic:
-    """Return a mosaic with a color bar to its right.
-
-    alpha: its opacity.
-    number: returns a number in the language of the picture.
-    """
+    """Return a mosaic with a color bar to its right."""
 
     def draw(axes: Axes, _: Room) -> None:
         figure = axes.get_figure()
@@ -224,11 +211,7 @@ def alone(
     number: str, cells: Cells, scale: Scale, label: str, palette: style.Palette, least: float,
     largest: float = LARGEST, left_out: LeftOut | None = None,
 ) -> Mosaic:  # fmt: skip
-    """Return a heatmap of readable cells with its color bar, named by its number.
-
-    least, largest: inches of its sides.
-    left_out: what the picture leaves out besides.
-    """
+    """Return a heatmap of readable cells with its color bar, named by its number."""
 
     def draw(axes: Axes, room: Room) -> LeftOut:
         drawn = draw_heatmap(axes, cells, scale, room=room, palette=palette)

@@ -28,8 +28,6 @@ class Look:
 
     kind: `"map"`, `"heatmap"` or `"both"`.
     every_line: whether the map has a line for every weight that does not round to zero.
-    values: whether the weights are written in the picture.
-    dark: whether the background is dark.
     size: width and height in inches, or the width and None; None for an automatic size.
     """
 
@@ -64,8 +62,6 @@ def check_drawn(largest: float) -> None:
     """Refuse numbers that no axis has room for.
 
     Raises OutputError if it is too large.
-
-    largest: the size of the largest number that is drawn.
     """
     if largest > LARGEST_DRAWN:
         raise OutputError(

@@ -56,7 +56,6 @@ class DrawnLines:
 
     outputs, inputs, ranks, weights: where each line starts and ends, its rank and its weight; (k,)
         each.
-    texts: the text on each line, "" for none.
     left_out: the number of smaller weights without a line, since there would be too many.
     too_small: the number of weights without a line, since they round to zero.
     unwritten: the number of lines without text, since there would be too many.
@@ -77,10 +76,6 @@ def lines_of(
 ) -> DrawnLines:
     """Choose the lines of a head.
 
-    head, decimals: the head, and the decimals of its weights.
-    every_line: whether every weight that does not round to zero has a line, or only first and
-        second.
-    values: whether weights are written on the lines.
     most_lines: the largest number of lines: first and second weights are kept before all others.
     """
     found = _found(head, every_line=every_line)
@@ -221,10 +216,7 @@ def draw_map(
 
     Returns the number of weights that are not written, since there is no space.
 
-    axes: the axes, whose limits, ticks and sides become those of the map.
-    columns, lines: the dots, and the lines between them.
     room: the inches the axes will have; None for those it has.
-    palette: the colors.
     reach: the weight of the strongest color, if lines are shaded by weight.
     """
     draw_columns(axes, columns, room=room, palette=palette)

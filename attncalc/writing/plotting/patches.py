@@ -66,7 +66,6 @@ class PatchWeights:
     """The weights of the class token on each patch.
 
     weights: the weight of each patch, by its place in the image, (down, across).
-    texts: the text on each patch, row by row; empty for none.
     ranks: 0 for a patch with the largest weight, 1 for a second, -1 for any other, (down, across).
     itself: the text of the class token's weight on itself, and its rank.
     unwritten: the number of weights that round to zero and are not written, to keep the image
@@ -78,11 +77,6 @@ class PatchWeights:
     ranks: NDArray[np.intp]
     itself: tuple[str, int]
     unwritten: int = 0
-
-
-def has_class_map(problem: Problem) -> bool:
-    """Return whether a class token looks at the patches of an image."""
-    return problem.image is not None and problem.class_token is not None
 
 
 def attended_by_class(problem: Problem, head: Head, *, values: bool) -> PatchWeights:

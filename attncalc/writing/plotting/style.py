@@ -203,7 +203,6 @@ def shades(color: str, paper: str, strengths: NDArray[np.float64]) -> NDArray[np
 
     Returns red, green and blue, (k, 3).
 
-    color: the full color, for a strength of 1.
     strengths: from 0 to 1, (k,).
     """
     full, bare = np.array(to_rgb(color)), np.array(to_rgb(paper))

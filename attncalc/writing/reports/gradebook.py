@@ -66,13 +66,7 @@ class Stray(NamedTuple):
 def as_csv(
     entries: Sequence[ClassRow], strays: Sequence[Stray], steps: Sequence[str], said: Said
 ) -> Iterator[str]:
-    """Yield the table as CSV: a row for each student and problem, then one for each stray answer.
-
-    entries: the class, in the order of its list.
-    strays: answers without a student, with the reason.
-    steps: the steps that have a column.
-    said: returns points as text.
-    """
+    """Yield the table as CSV: a row for each student and problem, then each stray answer."""
     columns = (*steps, LINES)
     yield many.csv_line([*OF_A_CLASS, *many.COLUMNS[1:], *columns])
     for entry in entries:
@@ -102,12 +96,7 @@ def class_document(
     several: bool,
     language: str = ENGLISH,
 ) -> Document:
-    """Return the table of the answers, their common mistakes, and who handed in none or late.
-
-    entries, strays, said: as in `as_csv`.
-    several: whether there are several problems.
-    language: the language of the class.
-    """
+    """Return the table of the answers, their common mistakes, and who handed in none or late."""
     rows = []
     handed = [each for each in entries if each.outcome.place]
     for name, _, _, folder, problem, made in ((*e.student, e.problem, e.outcome) for e in handed):
@@ -316,11 +305,7 @@ MOST_CAUSES = 2 * MOST_COMMON
 
 
 def overview(entries: Sequence[ClassRow], title: str, language: str = ENGLISH) -> Document:
-    """Return the overview of a class, from its rows.
-
-    title: the name of the set.
-    language: the language of the class.
-    """
+    """Return the overview of a class, from its rows."""
     handed = [each for each in entries if each.outcome.place]
     facts = [fact for each in handed if (fact := each.outcome.fact) is not None]
     several = len({each.problem for each in entries}) > 1

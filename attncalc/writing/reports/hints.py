@@ -37,9 +37,7 @@ def hint(marking: Marking, level: int, said: Said) -> Iterator[str]:
 
     It is in the language of the problem.
 
-    marking: the marked answer.
     level: 1 for where to look, 2 also for the rule, 3 also for the line of work without its result.
-    said: returns points as text.
     """
     words = catalogue(marking.key.problem.language)
     return (words.say(text) for text in _hint(marking, level, said))

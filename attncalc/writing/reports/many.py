@@ -149,7 +149,6 @@ def told(row: tuple[str, ...]) -> tuple[str, ...]:
 class Fact(NamedTuple):
     """The facts about a marked answer for the summary.
 
-    right: whether it has no mistake.
     provisional: whether a part was not read.
     share: the earned share; None if nothing can be earned.
     first: the step that first went wrong, or "".

@@ -19,12 +19,10 @@ EQUAL, DIFFERS, FOLLOWS, UNSEEN = "equal", "differs", "follows", "not seen"
 class Traced(NamedTuple):
     """A step of a layer, and the tensor that is set beside it.
 
-    step: its name.
     tensor: the name of the tensor; "" for none.
     status: "equal"; "differs"; "follows", if it is right for the program's own earlier numbers;
         "not seen", if no tensor is this step.
     differ, entries: the number of entries with an error above the tolerance, and of all.
-    largest_error: the largest error.
     causes: the mistakes that explain all of its numbers, as clauses.
     """
 

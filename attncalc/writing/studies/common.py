@@ -45,12 +45,12 @@ def lasting(problem: Problem, others: Iterable[Problem]) -> tuple[str, ...]:
     return tuple(each for each in conventions(problem) if all(each in own for own in known))
 
 
-def in_json(content: dict[str, Any]) -> str:
-    """Return the JSON text of a study, with one object of a list on each line."""
+def in_json(content: dict[str, Any], of_lines: tuple[type, ...] = (dict,)) -> str:
+    """Return JSON text with one element of a list on each line, if the first is of these types."""
     pairs = []
     for key, value in content.items():
         text = _line(value)
-        if isinstance(value, list) and value and isinstance(value[0], dict):
+        if isinstance(value, list) and value and isinstance(value[0], of_lines):
             text = "[\n" + ",\n".join(f"    {_line(each)}" for each in value) + "\n  ]"
         pairs.append(f"  {_line(key)}: {text}")
     return "{\n" + ",\n".join(pairs) + "\n}\n"

@@ -36,8 +36,6 @@ class Forms(NamedTuple):
     """A study in each possible form; only the requested one is made.
 
     document: returns it for tables, markdown, LaTeX and HTML.
-    json, csv: return its text, at once or in pieces.
-    npz: writes it to an open file.
     picture: draws it, as "png", "svg" or "pdf".
     page: returns its interactive page; without it, the page is that of the document.
     """
@@ -55,9 +53,7 @@ def forms_of(found: Any, *, cache: bool = False, apart: bool = False, **how: boo
 
     found: a Variation, a Training, an Aim, a Generation, a Walk through the layers of a model, a
         Lens, a Rollout, a Comparison, or a sequence of Simulations.
-    cache: whether the cache of generated tokens is shown.
     apart: whether the work of each step of a training is a document of its own.
-    **how: whether documents are shown in `full`, and a training with its `work`.
     """
     if isinstance(found, Training):
         from attncalc.writing.studies import training

@@ -234,11 +234,7 @@ COLOUR = "#1f77b4"
 def layers_page(
     walk: Walk, facts: Facts, sheets_of: Callable[[int, Solution], Iterator[Sheet]]
 ) -> str:
-    """Return the page; each layer is run once, and written before the next.
-
-    facts: what holds for all layers.
-    sheets_of: returns the tables of a layer, by its number.
-    """
+    """Return the page; each layer is run once, and written before the next."""
     folded, cells, heads, number = [], list[Html](), 0, 0
     for row, (number, solution) in enumerate(walk.run()):
         body = body_of(Document("", tuple(sheets_of(number, solution))))
