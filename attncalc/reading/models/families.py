@@ -276,9 +276,6 @@ _OF_CROSS = tuple(f"encoder_attn.{each}_proj.{end}" for each in (*"qkv", "out") 
 _OF_CROSS += tuple(f"encoder_attn_layer_norm.{end}" for end in LINEAR)
 
 
-_OF_DECODERS = "decoder.layers.{}."
-
-
 def _alone(row: Family) -> Family:
     """Return the row of the decoder of a family without an encoder, as of its ForCausalLM."""
     decoder = row.decoder or row
@@ -453,6 +450,13 @@ def _is_local(config: Config, layer: int) -> bool:
     return layer % int(config.count("global_attn_every_n_layers", 3)) != 0
 
 
+_LOCAL = {
+    "reach": lambda config, layer: config.count_of_layer("attention_window", layer) // 2,
+    "ignored": (*_linear({"": "query_global key_global value_global"}),),
+}
+_WITHOUT_GLOBAL = ("no token attends to all others (global attention)",)
+
+
 def _says_what_is_local(config: Config, layer: int) -> tuple[str, ...]:
     """Return the remark on Longformer; refuse heads for which some tokens attend to all others."""
     if any(
@@ -461,7 +465,7 @@ def _says_what_is_local(config: Config, layer: int) -> tuple[str, ...]:
         raise config.wrong(
             "architectures", config.get("architectures"), "one without global tokens"
         )
-    return ("no token attends to all others (global attention)",)
+    return _WITHOUT_GLOBAL
 
 
 def _most_of_bigbird(config: Config, layer: int) -> int | None:
@@ -745,8 +749,64 @@ _CLIP_VISION = _like(
     tower="vision_model.",
     usual={**_USUAL_OF_CLIP, "patch_size": 32},
 )
+_AIM: dict[str, Any] = {
+    "biases": _biased("", qkv_bias="QKVO", mlp_bias="123"),
+    "normalization": "rms",
+    "eps": a_number("rms_norm_eps"),
+    "is_gated": True,
+    "own": _normed({"1": "rms_norm1", "2": "rms_norm2"}),
+    "ends": {"gamma_out": "rms_norm.weight"},
+}
+_USUAL_OF_AIM = {"rms_norm_eps": 1e-5, "hidden_act": "silu", "num_channels": 3, "patch_size": 14}
+_USUAL_OF_AIM |= {"num_attention_heads": 8, "num_hidden_layers": 24, "hidden_size": 1024}
+_AIM_VISION = _like(
+    _CLIP_VISION,
+    "AIMv2 vision",
+    "aimv2 aimv2_vision_model",
+    **_AIM,
+    equations=equations.normed_patches,
+    begins={
+        "E": "embeddings.patch_embed.weight",
+        "b_E": "embeddings.patch_embed.bias",
+        "P": "embeddings.position_embedding.weight",
+        "gamma_E": "embeddings.rms_norm.weight",
+    },
+    outputs={
+        "Model": Head(
+            {
+                "W_probe": "{}head.cls_token",
+                **_at(poolK="{}head.k_proj", poolV="{}head.v_proj", poolO="{}head.output_proj"),
+            },
+            POOLED,
+            "all",
+            {"equations": equations.class_pooled},
+        )
+    },
+    usual={**_USUAL_OF_AIM, "image_size": 224},
+    asks={"is_native": (False,)},
+)
+_AIM_TEXT = _like(
+    _CLIP_TEXT,
+    "AIMv2 text",
+    "aimv2 aimv2_text_model",
+    **_AIM,
+    outputs={"Aimv2Model": _OF_TEXT},
+    usual={**_USUAL_OF_AIM, "num_attention_heads": 6, "num_hidden_layers": 12, "hidden_size": 768},
+    remarks=("a query sees no later keys, as with an attention_mask",),
+)
 DENSE = _linear({"QKV": "query_key_value"})
 """The names of GPT-NeoX, GPT-J and those after them, whose parts are parallel."""
+_GPT_NEOX = _like_llama(
+    "GPT-NeoX",
+    "gpt_neox",
+    biases=_biased("12", attention_bias="QKVO"),
+    **_BY_LAYER,
+    rope_dims=a_share(0.25),
+    parallel=if_so("use_parallel_residual", "own", "none", default=True),
+    own=DENSE,
+    is_gated=False,
+    fused=lambda config, layer: (config.count("num_attention_heads"), "QKV"),
+)
 _GPT_J = _like(
     _DECODER,
     "GPT-J",
@@ -812,6 +872,12 @@ _COHERE_2 = _like_cohere(
 )
 
 
+def _has_own_rope(config: Config, layer: int) -> bool:
+    """Return whether layers of its kind have rope."""
+    kind = config.of_layer("layer_types", layer)
+    return config.get(f"rope_parameters.{kind}") is not None
+
+
 def _is_by_sigmoids(config: Config, layer: int) -> bool:
     return bool(config.one_of("expert_selection_fn", ("softmax", "sigmoid")) == "sigmoid")
 
@@ -869,7 +935,7 @@ def _groups(key: str) -> Said:
 
 _GRANITE = _like_llama(
     "Granite",
-    "granite granite4_vision_text",
+    "granite granite4_vision_text granite_docling_text",
     scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
     outputs={
@@ -989,6 +1055,12 @@ def _shared_alone(config: Config, layer: int, fields: dict[str, Any]) -> dict[st
     """Return the fields of a layer of Granite: a shared expert alone is its feed-forward part."""
     alone = "W_router" not in fields
     return {n.replace("W_s", "W_") if alone else n: each for n, each in fields.items()}
+
+
+def _scaled_values(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of MiMo, whose values have a factor."""
+    factor = config.number("attention_value_scale", None) or 1
+    return {n: e * e.dtype.type(factor) if n[2:] == "V" else e for n, e in fields.items()}
 
 
 def _own_base(config: Config, layer: int) -> Fraction | None:
@@ -1455,6 +1527,50 @@ _GEMMA_2 = _like(
     outputs=_CAPPED_HEADS,
     usual={"head_dim": 256},
 )
+
+
+def _of_t5_gemma(side: str, types: str = "", **own: Any) -> Family:
+    """Return the row of the encoder or the decoder of T5Gemma."""
+    return _like(
+        _GEMMA_2,
+        "T5Gemma",
+        types,
+        layers=(f"{side}.layers.{{}}.",),
+        tokens=f"{side}.embed_tokens.weight",
+        ends={"gamma_out": f"{side}.norm.weight"},
+        inside=side,
+        **own,
+    )
+
+
+_WINDOW_OF_GEMMA_2 = _GEMMA_2.settings["window"]
+_T5_GEMMA = _of_t5_gemma(
+    "encoder",
+    "t5gemma",
+    block="encoder",
+    causal=None,
+    window=None,
+    reach=where(_WINDOW_OF_GEMMA_2, a_count("sliding_window")),
+    own=_normed({"1": "pre_self_attn_layernorm", "2": "post_self_attn_layernorm"}),
+    outputs={},
+    decoder=_of_t5_gemma(
+        "decoder",
+        norm="pre",
+        equations=equations.with_three_normed,
+        sides={"self": "self_attn.", "cross": "cross_attn."},
+        own={
+            **_normed({"1": "pre_self_attn_layernorm", "2": "pre_cross_attn_layernorm"}),
+            "post_self_attn_layernorm.weight": "gain_1",
+            "post_cross_attn_layernorm.weight": "gain_2",
+            "post_feedforward_layernorm.weight": "gain_3",
+        },
+        outputs={
+            "ForConditionalGeneration": Head(
+                {"W_out": "lm_head.out_proj.weight"}, is_tied=True, settings=_CAPPED
+            )
+        },
+    ),
+)
 _USUAL_OF_GEMMA = {
     "num_attention_heads": 8,
     "num_key_value_heads": 4,
@@ -1622,6 +1738,40 @@ FAMILIES: tuple[Family, ...] = (
         ends={},
         asks={},
     ),
+    _like(
+        _GPT2,
+        "ImageGPT",
+        "imagegpt",
+        normalization="rms",
+        ends=_LAST_GAIN,
+        outputs={
+            "ForCausalImageModeling": _OF_UNTIED_WORDS,
+            "ForImageClassification": Head({"W_out": "score.weight"}, CLASSES, "mean"),
+        },
+    ),
+    _like(
+        _GPT2,
+        "CTRL",
+        "ctrl",
+        activation="relu",
+        scale=None,
+        eps=Fraction(1, 10**6),
+        factor=root_of_width("n_embd"),
+        sinusoids=USUAL,
+        tokens="w.weight",
+        begins={"P": "pos_encoding"},
+        ends=_at(_NORM, out="layernorm"),
+        own={
+            **_linear({x.upper(): f"multi_head_attention.W{x}" for x in "qkv"}),
+            **_linear({"O": "multi_head_attention.dense", "1": "ffn.0", "2": "ffn.2"}),
+            **_normed({"1": "layernorm1", "2": "layernorm2"}),
+        },
+        outputs={
+            "LMHeadModel": _OF_BIASED_WORDS,
+            "ForSequenceClassification": _classes("classifier"),
+        },
+        asks={"layer_norm_epsilon": (1e-6,)},
+    ),
     _LLAMA,
     _like_llama("Mistral", "mistral", window=a_window_of_all),
     _like_llama("Ministral", "ministral", window=a_window),
@@ -1642,6 +1792,7 @@ FAMILIES: tuple[Family, ...] = (
     _like_llama("Qwen3-VL", "qwen3_vl_text", qk_norm="rms"),
     _GEMMA_2,
     _GEMMA_4,
+    _T5_GEMMA,
     _like(
         _GEMMA_4,
         "Gemma 4, unified",
@@ -1825,12 +1976,27 @@ FAMILIES: tuple[Family, ...] = (
         "splinter",
         outputs={
             **_OF_TOKENS,
-            "ForQuestionAnswering": Head(  # counted, and not read: its tensors have other names
-                {f"W_{end}": f"qa_outputs.{end}.weight" for end in SPAN},
+            "ForQuestionAnswering": Head(  # reads the token of the question
+                {f"W_{end}": f"splinter_qass.{end}_classifier.weight" for end in SPAN},
                 CLASSES,
                 beside=(*("W_qa", "gamma_qa", "beta_qa") * 4,),
+                is_read=False,
             ),
         },
+    ),
+    _like(
+        _BERT,
+        "BERT generation",
+        "bert-generation",
+        causal=if_so("is_decoder", True),
+        begins=_WITHOUT_TYPES,
+        outputs={
+            "Decoder": Head(
+                {"W_out": "lm_head.decoder.weight", "b_out": "lm_head.decoder.bias lm_head.bias"},
+                is_tied=True,
+            )
+        },
+        asks={"add_cross_attention": (False,)},
     ),
     _like(_BERT, "ERNIE", "ernie", asks={**_BERT.asks, "use_task_id": (False,)}),
     _like(
@@ -1843,6 +2009,13 @@ FAMILIES: tuple[Family, ...] = (
         ends=_at(_NORM, out="encoder.ln"),
     ),
     _ROBERTA,
+    _like(
+        _ROBERTA,
+        "I-BERT",
+        "ibert",
+        ignored=("_integer", "scaling_factor", ".x_min", ".x_max", ".shift"),
+        asks={**_BERT.asks, "quant_mode": (False,)},
+    ),
     _like(
         _ROBERTA,
         "XLM-R XL",
@@ -1895,8 +2068,7 @@ FAMILIES: tuple[Family, ...] = (
         _ROBERTA,
         "Longformer",
         "longformer",
-        reach=lambda config, layer: config.count_of_layer("attention_window", layer) // 2,
-        ignored=(*_linear({"": "query_global key_global value_global"}),),
+        **_LOCAL,
         outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS, "Model": _OF_POOLER},
         remarks=_says_what_is_local,
     ),
@@ -1910,9 +2082,10 @@ FAMILIES: tuple[Family, ...] = (
         outputs={
             **_with_pooler(_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT))),
             "ForPreTraining": _BERT.outputs["ForPreTraining"],
-            "ForQuestionAnswering": replace(
+            "ForQuestionAnswering": replace(  # separators decide on types of tokens, and on logits
                 USUAL_HEADS["ForQuestionAnswering"],
                 beside=("W_qa1", "W_qa2", "gamma_qa", "beta_qa"),
+                is_read=False,
             ),
             "Model": _pooled("{}pooler"),
         },
@@ -2060,6 +2233,8 @@ FAMILIES: tuple[Family, ...] = (
         },
         usual={**_USUAL_OF_SIGLIP, "patch_size": 16},
     ),
+    _AIM_TEXT,
+    _AIM_VISION,
     _DINO_V3,
     _BEIT,
     _like(
@@ -2253,6 +2428,26 @@ FAMILIES: tuple[Family, ...] = (
         sinusoids=FAIRSEQ,
     ),
     _like_bart(
+        "FSMT",
+        "fsmt",
+        lambda side: _of_sinusoids(side) | {"offset": None, "pads": "pad_token_id"},
+        norm="post",
+        outputs={
+            "ForConditionalGeneration": Head(
+                {"W_out": "{}decoder.output_projection.weight"}, is_tied=True
+            )
+        },
+        sinusoids=FAIRSEQ,
+    ),
+    _like(
+        _like_bart("LED", "led", lambda side: _of_words(side) | {"offset": 0}, norm="post"),
+        "LED",
+        "led",
+        **_LOCAL,
+        own=_linear({"O": "self_attn.output"}),
+        remarks=_WITHOUT_GLOBAL,
+    ),
+    _like_bart(
         "MVP",
         "mvp",
         _of_words,
@@ -2276,6 +2471,15 @@ FAMILIES: tuple[Family, ...] = (
     _like_t5("mT5", "mt5"),
     _like_t5(
         "UMT5", "umt5", _t5_shrinks, shared={}, own={"relative_attention_bias.weight": "rel_bias"}
+    ),
+    _like(
+        _like_t5("LongT5", "longt5", _t5_shrinks),
+        "LongT5",
+        "longt5",
+        reach=a_count("local_radius"),
+        own=_linear({x.upper(): f"LocalSelfAttention.{x}" for x in "qkvo"}),
+        shared={"rel_bias": "layer.0.LocalSelfAttention.relative_attention_bias.weight"},
+        asks={"encoder_attention_type": ("local",)},
     ),
     *_with_pre_norm(_WAV2VEC),
     *_with_pre_norm(
@@ -2358,16 +2562,15 @@ FAMILIES: tuple[Family, ...] = (
         },
         own=_linear({"1": "ffn.up_proj"}),
     ),
-    _like_llama(
-        "GPT-NeoX",
-        "gpt_neox",
-        biases=_biased("12", attention_bias="QKVO"),
-        **_BY_LAYER,
-        rope_dims=a_share(0.25),
-        parallel=if_so("use_parallel_residual", "own", "none", default=True),
-        own=DENSE,
-        is_gated=False,
-        fused=_all_three_of("num_attention_heads"),
+    _GPT_NEOX,
+    _like(
+        _GPT_NEOX,
+        "GPT-NeoX Japanese",
+        "gpt_neox_japanese",
+        parallel=None,
+        rope_dims=a_share(),
+        biases=lambda config, layer: "O" * (layer == config.count("num_hidden_layers") - 1),
+        own={**DENSE, "attention.dense_bias": "b_O"},
     ),
     _GPT_J,
     _like(_GPT_J, "CodeGen", "codegen", fused=(4, "QVK")),
@@ -2397,6 +2600,18 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _like_cohere("Cohere", "cohere", qk_norm=if_so("use_qk_norm", "layer")),
     _COHERE_2,
+    _like_cohere(
+        "Cohere Compass",
+        "cohere_compass_text",
+        rope_pairing="halves",
+        window=a_window,
+        positions=where(_has_own_rope, "rope", "none"),
+        outputs={
+            "ForCausalLM": replace(
+                _OF_WORDS, shrinks=if_given("logit_scale", _factor("logit_scale"), 1)
+            )
+        },
+    ),
     _like(
         _COHERE_2,
         "Cohere 2 MoE",
@@ -2435,6 +2650,25 @@ FAMILIES: tuple[Family, ...] = (
     _DEEPSEEK_V3,
     _like(
         _DEEPSEEK_V3,
+        "Mistral 4",
+        "mistral4",
+        router=None,
+        router_groups=None,
+        top_groups=None,
+        equations=lambda config, layer: equations.tuned_if_long(
+            config, layer, _latent_scale(config, layer)
+        ),
+        asks={"n_group": (1, None)},
+    ),
+    _like(
+        _DEEPSEEK_V3,
+        "A.X K1",
+        "axk1",
+        equations=equations.with_normed_experts,
+        own={**_LATENT, "post_mlp_layernorm.weight": "gain_moe"},
+    ),
+    _like(
+        _DEEPSEEK_V3,
         "GLM-4 MoE Lite",
         "glm4_moe_lite",
         asks={**_DEEPSEEK_V3.asks, **dict.fromkeys(PARTS_OF_ROPE, (1, None))},
@@ -2466,6 +2700,20 @@ FAMILIES: tuple[Family, ...] = (
         "sarvam_moe",
         rope_dims=a_share(),
         own={**DENSE, **_normed({"Q": "query_layernorm", "K": "key_layernorm"})},
+    ),
+    _like_llama(
+        "MiMo-V2-Flash",
+        "mimo_v2_flash",
+        biases=_biased("", attention_bias="QKV"),
+        **_ROUTED_BY_GROUPS,
+        window=a_window,
+        rope_dims=a_share(),
+        key_heads=lambda config, layer: (
+            config.count("num_key_value_heads") * (2 if a_window(config, layer) else 1)
+        ),
+        rearranged=_scaled_values,
+        own={**_SINKS, "attention_sink_bias": "sinks"},
+        remarks=("W_V and b_V contain attention_value_scale",),
     ),
     _like_llama("dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window),
     _like_llama(
@@ -2671,7 +2919,11 @@ FAMILIES: tuple[Family, ...] = (
     ),
 )
 FAMILIES += (
-    *(_alone(row) for row in FAMILIES if row.decoder and row.decoder.layers[0] == _OF_DECODERS),
+    *(
+        _alone(row)
+        for row in FAMILIES
+        if row.decoder and row.decoder.sides["cross"] == "encoder_attn."
+    ),
     _alone(
         _like_bart(
             "TrOCR",

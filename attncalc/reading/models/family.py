@@ -65,6 +65,7 @@ class Head:
     stops: returns the position of the token that it reads, of token ids; None for the last one that
         is not padding.
     beside: what its class has and it does not read, as in shapes.txt.
+    is_read: whether it is more than counted.
     """
 
     tensors: Mapping[str, str]
@@ -79,6 +80,7 @@ class Head:
     optional: Mapping[str, str] = field(default_factory=dict)
     stops: Callable[[Config, Sequence[int]], int] | None = None
     beside: tuple[str, ...] = ()
+    is_read: bool = True
 
 
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
