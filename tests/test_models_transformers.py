@@ -154,8 +154,6 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "GPT2LMHeadModel",
         GPT2 | {"scale_attn_by_inverse_layer_idx": True},
     ),
-    "ImageGPT": ("ImageGPTConfig", "ImageGPTForCausalImageModeling", GPT2),
-    "ImageGPT of classes": ("ImageGPTConfig", "ImageGPTForImageClassification", GPT2),
     "CTRL": ("CTRLConfig", "CTRLLMHeadModel", GPT2 | {"dff": 24}),
     "CTRL of classes": (
         "CTRLConfig",

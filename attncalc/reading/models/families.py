@@ -780,6 +780,7 @@ _AIM_VISION = _like(
             POOLED,
             "all",
             {"equations": equations.class_pooled},
+            optional=dict.fromkeys(("b_poolK", "b_poolV"), "qkv_bias"),
         )
     },
     usual={**_USUAL_OF_AIM, "image_size": 224},
@@ -1740,17 +1741,6 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _like(
         _GPT2,
-        "ImageGPT",
-        "imagegpt",
-        normalization="rms",
-        ends=_LAST_GAIN,
-        outputs={
-            "ForCausalImageModeling": _OF_UNTIED_WORDS,
-            "ForImageClassification": Head({"W_out": "score.weight"}, CLASSES, "mean"),
-        },
-    ),
-    _like(
-        _GPT2,
         "CTRL",
         "ctrl",
         activation="relu",
@@ -1991,10 +1981,11 @@ FAMILIES: tuple[Family, ...] = (
         causal=if_so("is_decoder", True),
         begins=_WITHOUT_TYPES,
         outputs={
+            "Encoder": Head({}, POOLED),
             "Decoder": Head(
                 {"W_out": "lm_head.decoder.weight", "b_out": "lm_head.decoder.bias lm_head.bias"},
                 is_tied=True,
-            )
+            ),
         },
         asks={"add_cross_attention": (False,)},
     ),
@@ -2424,7 +2415,12 @@ FAMILIES: tuple[Family, ...] = (
     _like_bart(
         "M2M-100 and NLLB",
         "m2m_100",
-        lambda side: _of_sinusoids(side) | {"offset": None, "pads": "pad_token_id"},
+        lambda side: {
+            **_of_sinusoids(side),
+            "begins": {"P": f"{side}.embed_positions.weights"},
+            "offset": None,
+            "pads": "pad_token_id",
+        },
         sinusoids=FAIRSEQ,
     ),
     _like_bart(
@@ -2712,6 +2708,7 @@ FAMILIES: tuple[Family, ...] = (
             config.count("num_key_value_heads") * (2 if a_window(config, layer) else 1)
         ),
         rearranged=_scaled_values,
+        sinks=a_window,
         own={**_SINKS, "attention_sink_bias": "sinks"},
         remarks=("W_V and b_V contain attention_value_scale",),
     ),

@@ -165,6 +165,7 @@ class Family:
     feeds: whether a layer has a feed-forward part.
     routes: whether a layer with a feed-forward part has experts; None if other keys say it.
     mixing: the sizes of what mixes tokens without an attention; None for nothing.
+    sinks: whether a layer has those that `own` names.
     rearranged: returns the fields of a layer from those that its tensors are named for.
     """
 
@@ -212,6 +213,7 @@ class Family:
     feeds: Any = True
     routes: Any = None
     mixing: Any = None
+    sinks: Any = True
     rearranged: Callable[[Config, int, dict[str, Any]], dict[str, Any]] = lambda *given: given[-1]
 
     def own_config(self, config: Config) -> Config:
@@ -302,6 +304,7 @@ _OWN_KEYS = {
     "xglm": "num_layers attention_heads d_model",
     "bart mbart marian pegasus blenderbot blenderbot-small m2m_100 mvp plbart": "d_model "
     "max_position_embeddings",
+    "led": "d_model max_encoder_position_embeddings max_decoder_position_embeddings",
     "whisper": "d_model max_source_positions max_target_positions",
 }
 """The keys of sizes, by the types whose classes have other ones than usual."""
