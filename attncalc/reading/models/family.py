@@ -5,7 +5,7 @@ A family is data. The names that all families share are in `names`.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
@@ -215,6 +215,19 @@ class Family:
     mixing: Any = None
     sinks: Any = True
     rearranged: Callable[[Config, int, dict[str, Any]], dict[str, Any]] = lambda *given: given[-1]
+
+    def like(self, named: str = "", **own: Any) -> "Family":
+        """Return a row with what this one has, and its own fields and settings.
+
+        named: its title and the types of its configs, as "Phi: phi phi2"; "" for the same.
+        own: fields of `Family`; all others are settings.
+        """
+        if "rope_dims" in own:  # the share of columns that rope turns is not ignored
+            own.setdefault("remarks", ())
+        title, _, types = named.rpartition(": ")
+        settings = {n: own.pop(n) for n in [*own] if n not in self.__dataclass_fields__}
+        own |= {"title": title, "types": (*types.split(),)} if named else {}
+        return replace(self, settings={**self.settings, **settings}, **own)
 
     def own_config(self, config: Config) -> Config:
         """Return the config of its tower, with the usual values of omitted keys.
