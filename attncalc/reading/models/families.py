@@ -157,15 +157,12 @@ _CAPPED = {"softcap_out": a_number_or_none("final_logit_softcapping")}
 _CAPPED_HEADS = {**_HEADS, "ForCausalLM": replace(_OF_WORDS, settings=_CAPPED)}
 _LLAMA = _DECODER.like(
     "Llama: llama internlm3 iquestcoder emu3_text_model",
+    "positions=rope normalization=rms rope_pairing=halves is_gated=True",
     **_said(eps="rms_norm_eps"),
-    positions="rope",
     rope_base=a_base,
     rope_scaling=a_scaling,
-    normalization="rms",
-    rope_pairing="halves",
     ends=_LAST_GAIN,
     biases=_BIASED,
-    is_gated=True,
     remarks=remarks_on_share,
 )
 _like_llama = _LLAMA.like
@@ -318,10 +315,9 @@ def _t5(side: str, named: str, **own: Any) -> Family:
     shared = "layer.0.SelfAttention.relative_attention_bias.weight"
     return _SIDES[side].like(
         named,
+        "normalization=rms scale=none",
         eps=a_number("layer_norm_epsilon"),
         activation=if_given("dense_act_fn", an_activation("dense_act_fn"), _t5_activation),
-        normalization="rms",
-        scale="none",
         layers=(f"{side}.block.{{}}.",),
         biases="",
         rel_max_distance=a_count("relative_attention_max_distance", default=128),
@@ -392,11 +388,11 @@ _BERT = _POST.like(
 )
 _TYPES = {"W_type": "embeddings.token_type_embeddings.weight"}
 _ROTARY_BERT = _BERT.like(
+    "",
+    "positions=rope rope_pairing=halves",
     layers=("encoder.layers.{}.",),
-    positions="rope",
     rope_base=a_base,
     rope_scaling=a_scaling,
-    rope_pairing="halves",
     places="",
     asks={},
     # as in files of GTE, and in memory
@@ -528,11 +524,9 @@ def _albert_layer(config: Config, layer: int) -> tuple[int, int]:
 
 _MODERNBERT = _PRE.like(
     "ModernBERT: modernbert",
-    is_gated=True,
+    "is_gated=True positions=rope rope_pairing=halves",
     biases=_BIASED,
     **_said("norm_eps", "hidden_activation"),
-    positions="rope",
-    rope_pairing="halves",
     norm=where(lambda config, layer: layer, "pre", "pre-second"),
     **_of_kinds(_is_local, "local_rope_theta", "global_rope_theta", 160_000, 10_000),
     reach=where(_is_local, _half_of("local_attention", 128)),
@@ -669,23 +663,21 @@ _BEIT = _VIT.like(
 )
 _OF_BOTH_TOWERS = ("CLIPModel", "MetaClip2Model", "OwlViTModel", "Owlv2Model", "WithProjection")
 _CLIP_TEXT = _PRE.like(
-    "CLIP text: clip clip_text_model metaclip_2 metaclip_2_text_model clipseg clipseg_text_model owlvit "
-    "owlvit_text_model owlv2 owlv2_text_model xclip_text_model",
+    "CLIP text: clip clip_text_model metaclip_2 metaclip_2_text_model clipseg clipseg_text_model "
+    "owlvit owlvit_text_model owlv2 owlv2_text_model xclip_text_model",
+    "causal=True places=P inside=text_config",
     layers=("encoder.layers.{}.",),
-    causal=True,
     tokens="embeddings.token_embedding.weight",
     begins={"P": "embeddings.position_embedding.weight"},
-    places="P",
     ends=_at(_NORM, out="final_layer_norm"),
     outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_TEXT),
-    inside="text_config",
     tower="text_model.",
     usual={**_USUAL_OF_CLIP, "num_attention_heads": 8},
 )
 _CLIP_VISION = _CLIP_TEXT.like(
-    "CLIP vision: clip clip_vision_model metaclip_2 metaclip_2_vision_model clipseg clipseg_vision_model "
-    "altclip_vision_model chinese_clip_vision_model",
-    causal=None,
+    "CLIP vision: clip clip_vision_model metaclip_2 metaclip_2_vision_model clipseg "
+    "clipseg_vision_model altclip_vision_model chinese_clip_vision_model",
+    "causal=None inside=vision_config",
     tokens="",
     places="",
     begins={
@@ -696,7 +688,6 @@ _CLIP_VISION = _CLIP_TEXT.like(
     },
     ends=_at(_NORM, out="post_layernorm"),
     outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_AN_IMAGE),
-    inside="vision_config",
     tower="vision_model.",
     usual={**_USUAL_OF_CLIP, "patch_size": 32},
 )
@@ -756,12 +747,10 @@ _GPT_NEOX = _like_llama(
 )
 _GPT_J = _DECODER.like(
     "GPT-J: gptj",
+    "positions=rope rope_pairing=interleaved parallel=shared",
     biases="12",
     **_said("layer_norm_epsilon", "activation_function"),
-    positions="rope",
-    rope_pairing="interleaved",
     rope_dims=a_count("rotary_dim"),
-    parallel="shared",
     outputs={"ForCausalLM": _OF_BIASED_WORDS, "ForSequenceClassification": _classes("score")},
     own=DENSE,
     weights_layout=OUT_IN,
@@ -797,12 +786,10 @@ def _falcon_blocks(config: Config, layer: int) -> tuple[int, str]:
 
 _WINDOW_BUT_IN_EVERY_4 = a_window_but_in_every(4)
 _like_cohere = _like_llama(
-    normalization="layer",
+    "",
+    "normalization=layer rope_pairing=interleaved parallel=shared own_gains=each",
     eps=a_number("layer_norm_eps"),
-    rope_pairing="interleaved",
-    parallel="shared",
     outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logit_scale", 0.0625))},
-    own_gains="each",
 ).like
 _COHERE_2 = _like_cohere(
     "Cohere 2: cohere2",
@@ -834,8 +821,7 @@ _OLMO_2 = _like_llama(
 )
 _EXAONE_4 = _like_llama(
     "EXAONE 4: exaone4",
-    norm="output",
-    qk_norm="rms",
+    "norm=output qk_norm=rms",
     window=if_given("sliding_window", _WINDOW_BUT_IN_EVERY_4),
     positions=if_given("sliding_window", where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"), "rope"),
     own=_OF_OUTPUTS,
@@ -1030,14 +1016,12 @@ _GLM_4_MOE = _like_llama(
 )
 _PHI = _like_llama(
     "Phi: phi",
-    biases="QKVO123",
+    "biases=QKVO123 parallel=shared is_gated=False",
     **_BY_LAYER,
-    parallel="shared",
     rope_dims=a_share(0.5),
     qk_norm=if_so("qk_layernorm", "layer"),
     outputs={**_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
     own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
-    is_gated=False,
 )
 
 
@@ -1079,10 +1063,9 @@ _OF_MIXERS = {
 _LFM2_ATTENDS = _attends(_is_listed("full_attn_idxs", usual=True))
 _LFM2 = _like_llama(
     "LFM2: lfm2",
+    "activation=silu qk_norm=rms",
     biases=where(_LFM2_ATTENDS, "", _biased("", conv_bias="O")),
     eps=a_number("norm_eps"),
-    activation="silu",
-    qk_norm="rms",
     **_mixed(_LFM2_ATTENDS, mixers.CONVOLUTION),
     own=_OF_MIXERS,
 )
@@ -1140,10 +1123,9 @@ def _qwen_linear(config: Config, layer: int, fields: dict[str, Any]) -> dict[str
 
 _QWEN_3_NEXT = _like_llama(
     "Qwen3-Next: qwen3_next",
+    "qk_norm=rms gain_above=1",
     **_QWEN_ROUTED,
     **_mixed(_QWEN_ATTENDS, mixers.delta(), equations.gated()),
-    qk_norm="rms",
-    gain_above=1,
     rope_dims=a_share(0.25),
     rearranged=_qwen_linear,
     own={
@@ -1188,11 +1170,10 @@ _OF_SELECTIVE = {
 _JAMBA_ATTENDS = _attends(_is_nth("attn_layer_period", 8, "attn_layer_offset", 4))
 _JAMBA = _like_llama(
     "Jamba: jamba",
+    "router_norm=False positions=None",
     **_ROUTED,
-    router_norm=False,
     **_mixed(_JAMBA_ATTENDS, mixers.selective("rms_norm_eps", has_gains=True)),
     biases=where(_JAMBA_ATTENDS, "", _biased("", mamba_proj_bias="O")),
-    positions=None,
     routes=where(
         _is_nth("expert_layer_period", 2, "expert_layer_offset", 1),
         lambda config, layer: config.count("num_experts", 16) > 1,
@@ -1205,12 +1186,10 @@ _JAMBA = _like_llama(
 _OF_NORMS = {"mixer.norm.weight": "gain_space", "norm.weight": "gamma_1"}
 _MAMBA = _like_llama(
     "Mamba: mamba",
+    "activation=silu positions=None feeds=False",
     **_mixed(_never, mixers.selective()),
     eps=a_number("layer_norm_epsilon"),
-    activation="silu",
     biases=_biased("", use_bias="O"),
-    positions=None,
-    feeds=False,
     own={**_OF_SELECTIVE, **_OF_NORMS},
 )
 
@@ -1322,6 +1301,7 @@ _FALCON_H1 = _like_llama(
 )
 _NEMOTRON_H = _like_llama(
     "Nemotron-H: nemotron_h",
+    "is_gated=False positions=None",
     **_of_spaces(
         _ATTENDS,
         "",
@@ -1329,14 +1309,12 @@ _NEMOTRON_H = _like_llama(
         **{"moe_latent_size": (None,), "mamba_hidden_act": ("silu",), "sliding_window": (None,)},
     ),
     **_ROUTED_BY_GROUPS,
-    is_gated=False,
     outputs={"ForCausalLM": _OF_UNTIED_WORDS},
     feeds=lambda config, layer: _kind(config, layer) == "feed-forward",
     routes=lambda config, layer: _word(config, layer) in ("moe", "E"),
     count=lambda config, layer: len(_words(config)),
     eps=a_number("layer_norm_epsilon"),
     activation=an_activation("mlp_hidden_act"),
-    positions=None,
     own={
         **_OF_SPACES,
         **_OF_NORMS,
@@ -1485,11 +1463,8 @@ _USUAL_OF_GEMMA = {
 """What configs of Gemma 3 with 4 billion parameters and more omit, and those of Gemma 4."""
 _GEMMA_4 = _GEMMA_2.like(
     "Gemma 4: gemma4_text",
-    qk_norm="rms",
-    scale="none",
-    softcap=None,
+    "qk_norm=rms scale=none softcap=None gain_above=0",
     window=a_window,
-    gain_above=0,
     equations=equations.with_embedding_of_layer,
     sharing=equations.sharing_layer,
     key_heads=equations.keys_of_gemma_4,
@@ -1534,6 +1509,7 @@ _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
 _ARCEE = _like_llama("Arcee: arcee", is_gated=False)
 _OPT = _DECODER.like(
     "OPT: opt",
+    "places=P offset=2",
     layers=("decoder.layers.{}.",),
     biases=_biased("", enable_bias="QKVO12"),
     eps=_TORCH_EPS,
@@ -1544,8 +1520,6 @@ _OPT = _DECODER.like(
     widens="decoder.project_in",
     tokens="decoder.embed_tokens.weight",
     begins={"P": "decoder.embed_positions.weight"},
-    places="P",
-    offset=2,
     ends=_at(_NORM, out="decoder.final_layer_norm"),
     outputs={
         "ForCausalLM": replace(_OF_WORDS, behind=("{}decoder.project_out.weight",)),
@@ -1555,28 +1529,22 @@ _OPT = _DECODER.like(
 )
 _BIOGPT = _DECODER.like(
     "BioGPT: biogpt",
-    biases="QKVO12",
+    "biases=QKVO12 places=P offset=2",
     eps=_TORCH_EPS,
     factor=if_so("scale_embedding", root_of_width("hidden_size"), 1.0, default=True),
     begins={"P": "embed_positions.weight"},
-    places="P",
-    offset=2,
     ends=_at(_NORM, out="layer_norm"),
     outputs={"ForCausalLM": Head({"W_out": "output_projection.weight"}, is_tied=True)},
 )
 _ROBERTA = _BERT.like(
     "RoBERTa: roberta xlm-roberta camembert data2vec-text clap_text_model bridgetower_text_model",
-    offset=None,
-    pads="pad_token_id",
+    "offset=None pads=pad_token_id",
     outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
 )
 _ESM = _ROBERTA.like(
     "ESM: esm",
-    norm="pre",
-    activation="gelu",
-    positions="rope",
+    "norm=pre activation=gelu positions=rope rope_pairing=halves",
     rope_base=a_number("rope_theta", 10_000),
-    rope_pairing="halves",
     places="",
     begins=_at(_NORM, E="embeddings.layer_norm"),
     optional=dict.fromkeys(("gamma_E", "beta_E"), "emb_layer_norm_before"),
@@ -1594,9 +1562,8 @@ _ESM = _ROBERTA.like(
 )
 _GLM_4 = _like_llama(
     "GLM-4: glm4 glm_ocr_text",
+    "rope_pairing=interleaved norm=around",
     biases=_biased("", attention_bias="QKV"),
-    rope_pairing="interleaved",
-    norm="around",
     rope_dims=a_share(0.5),
     own=_around("post_self_attn_layernorm", "post_attention_layernorm", "post_mlp_layernorm"),
 )
@@ -1619,8 +1586,7 @@ FAMILIES: tuple[Family, ...] = (
     _GPT2,
     _GPT2.like(
         "GPT: openai-gpt",
-        norm="post",
-        scale=None,
+        "norm=post scale=None",
         activation=one_of({**ACTIVATIONS, "gelu": "gelu-tanh"}, "afn"),
         tokens="tokens_embed.weight",
         begins={"P": "positions_embed.weight"},
@@ -1629,8 +1595,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _GPT2.like(
         "CTRL: ctrl",
-        activation="relu",
-        scale=None,
+        "activation=relu scale=None",
         eps=Fraction(1, 10**6),
         factor=root_of_width("n_embd"),
         sinusoids=USUAL,
@@ -1676,8 +1641,7 @@ FAMILIES: tuple[Family, ...] = (
     # configs of 4 billion parameters and more omit usual keys; the package ignores a cap of scores
     _GEMMA.like(
         "Gemma 3: gemma3_text",
-        norm="around",
-        qk_norm="rms",
+        "norm=around qk_norm=rms",
         scale=one_over_root("query_pre_attn_scalar"),
         causal=where(_is_both_ways, False, True),
         window=where(_is_both_ways, None, _WINDOW_BUT_IN_EVERY_6),
@@ -1694,22 +1658,19 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _like_llama(
         "Apertus: apertus apertus1p5_text",
-        activation="relu",
-        qk_norm="rms",
+        "activation=relu qk_norm=rms is_gated=False",
         equations=equations.by_xielu,
         own={f"act_fn.{each}": f"xielu_{each}" for each in ("alpha_p", "alpha_n", "beta", "eps")},
-        is_gated=False,
         asks={"hidden_act": ("xielu",)},
     ),
     _like_llama(
         "NanoChat: nanochat",
+        "rope_base=None is_gated=False",
         equations=equations.normed_after_rope(),
-        rope_base=None,
         rope_frequencies=turned_back,
         begins={"gamma_E": ""},
         ends={"gamma_out": ""},
         outputs=_CAPPED_HEADS,
-        is_gated=False,
         asks={"rope_parameters.rope_type": ("default",)},
     ),
     _like_llama(
@@ -1763,12 +1724,11 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _like_llama(
         "StarCoder2: starcoder2",
+        "normalization=layer is_gated=False",
         biases=_biased("", use_bias="QKVO12"),
-        normalization="layer",
         eps=a_number("norm_epsilon"),
         window=a_window_of_all,
         ends=_LAST,
-        is_gated=False,
         weights_layout=OUT_IN,
     ),
     _like_llama(
@@ -1804,8 +1764,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _GPT2.like(
         "GPT-Neo: gpt_neo",
-        biases="O12",
-        scale="none",
+        "biases=O12 scale=none",
         window=a_window_of_local_layers,
         asks={},
         weights_layout=OUT_IN,
@@ -1866,9 +1825,8 @@ FAMILIES: tuple[Family, ...] = (
     _ESM,
     _ESM.like(
         "ESM: esm",
-        positions="none",
+        "positions=none places=P",
         begins={"P": _BERT.begins["P"], **_ESM.begins},
-        places="P",
         asks={**_ESM.asks, "position_embedding_type": ("absolute",)},
     ),
     _BERT.like(
@@ -1915,12 +1873,9 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _BERT.like(
         "RoFormer: roformer",
-        positions="rope",
-        rope_base=10_000,
-        rope_pairing="interleaved",
+        "positions=rope rope_base=10000 rope_pairing=interleaved widens=embeddings_project",
         places="",
         begins=_WITHOUT_PLACES,
-        widens="embeddings_project",
         outputs={
             **_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT)),
             "ForMultipleChoice": Head(_at(out="classifier"), CLASSES, labels=("this choice",)),
@@ -2110,9 +2065,7 @@ FAMILIES: tuple[Family, ...] = (
     _MODERNBERT,
     _MODERNBERT.like(
         "ModernBERT decoder: modernbert-decoder",
-        block="decoder",
-        causal=True,
-        reach=None,
+        "block=decoder causal=True reach=None",
         window=a_window,
         outputs={"ForCausalLM": replace(_modern_head("lm_head"), gives=NEXT, reads="last")},
     ),
@@ -2136,8 +2089,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _ROTARY_BERT.like(
         "GTE: gte",
-        is_gated=True,
-        biases="QKVO2",
+        "is_gated=True biases=QKVO2",
         layers=("encoder.layer.{}.",),
         begins=_TYPES | _at(_NORM, E="embeddings.LayerNorm"),
         optional={"W_type": "type_vocab_size"},
@@ -2150,8 +2102,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _like_llama(
         "EuroBERT: eurobert",
-        block="encoder",
-        causal=None,
+        "block=encoder causal=None",
         outputs={
             "ForMaskedLM": replace(
                 _OF_BIASED_WORDS, gives=MASKED, reads="all", optional={"b_out": "mlp_bias"}
@@ -2169,10 +2120,8 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _BERT.like(
         "MPNet: mpnet",
-        rel_max_distance=128,
+        "rel_max_distance=128 offset=2 pads=pad_token_id",
         begins=_WITHOUT_TYPES,
-        offset=2,
-        pads="pad_token_id",
         shared={"rel_bias": "encoder.relative_attention_bias.weight"},
         own=_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
         outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
@@ -2283,17 +2232,14 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _like_llama(
         "Nemotron: nemotron",
-        normalization="layer",
+        "normalization=layer gain_above=1 is_gated=False",
         eps=a_number("norm_eps"),
         rope_dims=a_share(0.5),
-        gain_above=1,
-        is_gated=False,
         ends=_LAST,
     ),
     _DECODER.like(
         "Bloom: bloom",
-        alibi=True,
-        activation="gelu-tanh",
+        "alibi=True activation=gelu-tanh",
         eps=a_number("layer_norm_epsilon"),
         begins=_at(_NORM, E="word_embeddings_layernorm"),
         asks={"apply_residual_connection_post_layernorm": (False,)},
@@ -2302,9 +2248,8 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _DECODER.like(
         "MPT: mpt",
+        "alibi=True activation=gelu",
         biases="",
-        alibi=True,
-        activation="gelu",
         eps=a_number("layer_norm_epsilon", 1e-5),
         scale=a_number_or_none("attn_config.softmax_scale"),
         equations=equations.clipped("attn_config.clip_qkv"),
@@ -2333,15 +2278,14 @@ FAMILIES: tuple[Family, ...] = (
     _GPT_J.like("CodeGen: codegen", fused=(4, "QVK")),
     _like_llama(
         "Falcon: falcon",
+        "normalization=layer is_gated=False",
         biases=_biased("", bias="QKVO12"),
-        normalization="layer",
         eps=a_number("layer_norm_epsilon"),
         activation=an_activation("activation", default="gelu"),
         parallel=_falcon_parallel,
         ends=_LAST,
         asks={"alibi": (False,)},
         own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
-        is_gated=False,
         key_heads=_FALCON_KEY_HEADS,
         fused=_falcon_blocks,
     ),
@@ -2377,11 +2321,10 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _like_llama(
         "Laguna: laguna",
+        "router=sigmoid qk_norm=rms",
         heads=lambda config, layer: config.count_of_layer("num_attention_heads_per_layer", layer),
         **_ROUTED,
-        router="sigmoid",
         router_scale=a_number("moe_routed_scaling_factor", 1.0),
-        qk_norm="rms",
         window=a_window,
         rope_dims=a_share(),
         equations=equations.gated("log(1 + exp({0}))", (True, "per-head")),
@@ -2390,17 +2333,13 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _DEEPSEEK_V3.like(
         "DeepSeek-V2: deepseek_v2",
+        "rope_pairing=interleaved router_norm=False router=None",
         biases=_biased("", attention_bias="O", mlp_bias="123"),
-        rope_pairing="interleaved",
-        router_norm=False,
-        router=None,
     ),
     _DEEPSEEK_V3,
     _DEEPSEEK_V3.like(
         "Mistral 4: mistral4",
-        router=None,
-        router_groups=None,
-        top_groups=None,
+        "router=None router_groups=None top_groups=None",
         equations=lambda config, layer: equations.tuned_if_long(
             config, layer, _latent_scale(config, layer)
         ),
@@ -2454,11 +2393,9 @@ FAMILIES: tuple[Family, ...] = (
     _like_llama("dots.llm1: dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window),
     _like_llama(
         "MiniMax-M2: minimax_m2",
+        "router=sigmoid qk_norm=rms-all own_gains=each",
         **_ROUTED,
-        router="sigmoid",
-        qk_norm="rms-all",
         rope_dims=a_share(),
-        own_gains="each",
     ),
     _like_llama("Mixtral: mixtral", **_ROUTED, window=a_window_of_all),
     _like_llama(
@@ -2476,22 +2413,19 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _like_llama(
         "PhiMoE: phimoe",
+        "router_norm=False normalization=layer",
         **_ROUTED,
-        router_norm=False,
         equations=equations.sparsely_mixed,
         window=a_window_of_all,
-        normalization="layer",
         ends=_LAST,
         outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "lm_head_bias"})},
         asks={"num_experts_per_tok": (2,)},
     ),
     _like_llama(
         "AFMoE: afmoe",
+        "router=sigmoid norm=around qk_norm=rms",
         **_ROUTED,
-        router="sigmoid",
         router_scale=a_number("route_scale", 1.0),
-        norm="around",
-        qk_norm="rms",
         window=a_window,
         positions=where(a_window, "rope", "none"),
         equations=equations.gated(),
@@ -2528,10 +2462,9 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _like_llama(
         "HunYuan 3: hy_v3",
+        "router=sigmoid qk_norm=rms",
         **_ROUTED,
-        router="sigmoid",
         router_scale=a_number("router_scaling_factor"),
-        qk_norm="rms",
     ),
     _QWEN3_MOE.like("Qwen3-VL-MoE: qwen3_vl_moe_text", router_norm=True, window=None),
     _HUNYUAN,
@@ -2548,19 +2481,15 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _like_llama(
         "OLMoE: olmoe",
+        "qk_norm=rms-all own_gains=each",
         **_QWEN_ROUTED,
-        qk_norm="rms-all",
         equations=equations.clipped("clip_qkv", "Q", "K"),
-        own_gains="each",
     ),
     _GPT_OSS,
     _GPT_OSS.like(
         "OpenAI privacy filter: openai_privacy_filter",
-        block="encoder",
-        causal=None,
-        window=None,
+        "block=encoder causal=None window=None rope_pairing=interleaved",
         reach=a_count("sliding_window"),
-        rope_pairing="interleaved",
         own={
             **_GPT_OSS.own,
             "experts.gate_up_proj": "W_13",
@@ -2570,15 +2499,12 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _like_llama(
         "Llama 4: llama4_text",
+        "router=sigmoid router_scales=inputs router_norm=False "
+        "rope_pairing=interleaved own_gains=none",
         **_ROUTED,
-        router="sigmoid",
-        router_scales="inputs",
-        router_norm=False,
-        rope_pairing="interleaved",
         positions=where(_has_rope, "rope", "none"),
         qk_norm=where(_has_rope, if_so("use_qk_norm", "rms", default=True)),
         equations=equations.tuned_or_chunked(_has_rope),
-        own_gains="none",
         usual={"n_shared_experts": 1},
     ),
     _LFM2,

@@ -41,6 +41,7 @@ _OF_ATTENTIONS = (
     "scale window softcap positions qk_norm qk_eps rope_base rope_scaling rope_dims rope_pairing"
 )
 """The settings of a layer that only an attention reads."""
+_WORDS = {"None": None, "True": True, "False": False}
 USUAL, FAIRSEQ = "usual", "fairseq"
 NEXT, MASKED, CLASSES, POOLED = "next", "masked", "classes", "pooled"
 """The output of a head: the next token, the masked token, classes, or a vector."""
@@ -216,12 +217,15 @@ class Family:
     sinks: Any = True
     rearranged: Callable[[Config, int, dict[str, Any]], dict[str, Any]] = lambda *given: given[-1]
 
-    def like(self, named: str = "", **own: Any) -> "Family":
+    def like(self, named: str = "", said: str = "", **own: Any) -> "Family":
         """Return a row with what this one has, and its own fields and settings.
 
         named: its title and the types of its configs, as "Phi: phi phi2"; "" for the same.
+        said: those of one word or number, as "norm=post qk_norm=None".
         own: fields of `Family`; all others are settings.
         """
+        words = (each.partition("=")[::2] for each in said.split())
+        own |= {name: _WORDS.get(it, int(it) if it.isdigit() else it) for name, it in words}
         if "rope_dims" in own:  # the share of columns that rope turns is not ignored
             own.setdefault("remarks", ())
         title, _, types = named.rpartition(": ")
