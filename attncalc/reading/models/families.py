@@ -115,11 +115,6 @@ def _of_encoder(masked: Head, classes: Head, **others: Head) -> dict[str, Head]:
     return {"ForMaskedLM": masked, "ForSequenceClassification": classes, **_OF_TOKENS, **others}
 
 
-def _with_pooler(heads: Mapping[str, Head]) -> dict[str, Head]:
-    """Return heads of classes that have a pooler, and do not read it."""
-    return {name: replace(head, beside=("W_pooler",)) for name, head in heads.items()}
-
-
 def _biased(where: str, **keys: str) -> Said:
     """Return what reads the projections with a bias: these, and those of each key that is true."""
 
@@ -779,11 +774,6 @@ _FALCON_KEY_HEADS = if_so(
 )
 
 
-def _falcon_blocks(config: Config, layer: int) -> tuple[int, str]:
-    """Return how one array holds Q, K and V: those of each key head together."""
-    return _FALCON_KEY_HEADS(config, 0) or config.count("num_attention_heads"), "QKV"
-
-
 _WINDOW_BUT_IN_EVERY_4 = a_window_but_in_every(4)
 _like_cohere = _like_llama(
     "",
@@ -796,16 +786,6 @@ _COHERE_2 = _like_cohere(
     window=_WINDOW_BUT_IN_EVERY_4,
     positions=where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"),
 )
-
-
-def _has_own_rope(config: Config, layer: int) -> bool:
-    """Return whether layers of its kind have rope."""
-    kind = config.of_layer("layer_types", layer)
-    return config.get(f"rope_parameters.{kind}") is not None
-
-
-def _is_by_sigmoids(config: Config, layer: int) -> bool:
-    return bool(config.one_of("expert_selection_fn", ("softmax", "sigmoid")) == "sigmoid")
 
 
 def _is_turned_in_cohere(config: Config, layer: int) -> bool:
@@ -897,11 +877,6 @@ def _depth_scale(config: Config, layer: int) -> Fraction:
     """Return the factor of the outputs of parts of MiniCPM3, smaller in deep models."""
     scale = float(config.number("scale_depth")) / config.count("num_hidden_layers") ** 0.5
     return Fraction(str(scale))
-
-
-def _minicpm_shrinks(config: Config, layer: int) -> float:
-    """Return the factor of the outputs of MiniCPM3 before its head."""
-    return float(config.count("dim_model_base") / config.count("hidden_size"))
 
 
 _KINDS = {
@@ -1860,7 +1835,10 @@ FAMILIES: tuple[Family, ...] = (
         longest=_most_of_bigbird,
         factor=if_so("rescale_embeddings", root_of_width("hidden_size")),
         outputs={
-            **_with_pooler(_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT))),
+            **{
+                name: replace(head, beside=("W_pooler",))
+                for name, head in _of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT)).items()
+            },
             "ForPreTraining": _BERT.outputs["ForPreTraining"],
             "ForQuestionAnswering": replace(  # separators decide on types of tokens, and on logits
                 USUAL_HEADS["ForQuestionAnswering"],
@@ -2287,7 +2265,10 @@ FAMILIES: tuple[Family, ...] = (
         asks={"alibi": (False,)},
         own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
         key_heads=_FALCON_KEY_HEADS,
-        fused=_falcon_blocks,
+        fused=lambda config, layer: (
+            _FALCON_KEY_HEADS(config, 0) or config.count("num_attention_heads"),
+            "QKV",
+        ),
     ),
     _PHI,
     _PHI.like(
@@ -2302,7 +2283,11 @@ FAMILIES: tuple[Family, ...] = (
         "Cohere Compass: cohere_compass_text",
         rope_pairing="halves",
         window=a_window,
-        positions=where(_has_own_rope, "rope", "none"),
+        positions=lambda config, layer: (
+            "rope"
+            if config.get("rope_parameters." + config.of_layer("layer_types", layer))
+            else "none"
+        ),
         outputs={
             "ForCausalLM": replace(
                 _OF_WORDS, shrinks=if_given("logit_scale", _factor("logit_scale"), 1)
@@ -2312,8 +2297,10 @@ FAMILIES: tuple[Family, ...] = (
     _COHERE_2.like(
         "Cohere 2 MoE: cohere2_moe",
         **_ROUTED,
-        router=where(_is_by_sigmoids, "sigmoid", "softmax"),
-        router_norm=where(_is_by_sigmoids, _BY_CONFIG, True),
+        router=one_of({"softmax": "softmax", "sigmoid": "sigmoid"}, "expert_selection_fn"),
+        router_norm=where(
+            lambda config, _: config.get("expert_selection_fn") == "sigmoid", _BY_CONFIG, True
+        ),
         normalization=if_given("rms_norm_eps", "rms", "layer"),
         eps=if_given("rms_norm_eps", a_number("rms_norm_eps", 0), a_number("layer_norm_eps")),
         positions=where(_is_turned_in_cohere, "rope", "none"),
@@ -2367,7 +2354,14 @@ FAMILIES: tuple[Family, ...] = (
         rope_pairing="halves",
         residual_scale=_depth_scale,
         factor=_factor("scale_emb"),
-        outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_minicpm_shrinks)},
+        outputs={
+            "ForCausalLM": replace(
+                _OF_WORDS,
+                shrinks=lambda config, _: (
+                    config.count("dim_model_base") / config.count("hidden_size")
+                ),
+            )
+        },
     ),
     _GLM_4_MOE,
     _GLM_4_MOE.like("Solar Open: solar_open", qk_norm=None, rope_dims=a_share()),

@@ -217,7 +217,7 @@ class Family:
     sinks: Any = True
     rearranged: Callable[[Config, int, dict[str, Any]], dict[str, Any]] = lambda *given: given[-1]
 
-    def like(self, named: str = "", said: str = "", **own: Any) -> "Family":
+    def like(self, named: str = "", said: str = "", /, **own: Any) -> "Family":
         """Return a row with what this one has, and its own fields and settings.
 
         named: its title and the types of its configs, as "Phi: phi phi2"; "" for the same.
