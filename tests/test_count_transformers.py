@@ -84,7 +84,18 @@ _COHERE = {
     "bos_token_id": 2, "shared_expert_combination_strategy": "sum",
 }  # fmt: skip
 
+_WINDOWS = {"max_encoder_position_embeddings": 12, "max_decoder_position_embeddings": 10}
+_TWO_TABLES = {"src_vocab_size": 31, "tgt_vocab_size": 29}
+
 CASES = [
+    ("CTRLLMHeadModel", {**_GPT2, "dff": 20}), ("BertGenerationEncoder", _BERT),
+    ("IBertForMaskedLM", _BERT),
+    ("GPTNeoXJapaneseForCausalLM", {
+        "vocab_size": 31, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "intermediate_multiple_size": 2,
+    }),
+    ("Mistral4ForCausalLM", {**_LATENT, "n_group": 1}), ("AXK1ForCausalLM", _LATENT),
+    ("FSMTForConditionalGeneration", {**_SIDES, **_TWO_TABLES}),
     ("GPT2Model", _GPT2), ("GPT2LMHeadModel", _GPT2), ("GPT2LMHeadModel", {**_GPT2, "n_inner": 20}),
     ("LlamaModel", _ROTARY), ("LlamaForCausalLM", _ROTARY),
     ("LlamaForCausalLM", {**_ROTARY, "attention_bias": True, "mlp_bias": True, "head_dim": 6}),
@@ -312,6 +323,18 @@ CASES = [
 ]  # fmt: skip
 
 
+# whose passes are in blocks, or with a cache of fewer tokens, or which PyTorch does not count
+_OTHER_PASSES = [
+    ("BertGenerationDecoder", {**_BERT, "is_decoder": True}),
+    ("MiMoV2FlashForCausalLM", {
+        **_ROTARY, "head_dim": 6, "v_head_dim": 4, "moe_intermediate_size": 7, "sliding_window": 3,
+        "n_routed_experts": 4, "num_experts_per_tok": 2, "attention_bias": True,
+        "layer_types": ["sliding_attention", "full_attention"],
+    }),
+    ("LEDForConditionalGeneration", {**_SIDES, **_WINDOWS, "attention_window": 4}),
+    ("LongT5ForConditionalGeneration", _T5),
+    ("Aimv2VisionModel", {**_VIT, "qkv_bias": True}),
+]  # fmt: skip
 _OTHER_HEADS = {
     "EsmForMaskedLM": {"pad_token_id": 0, "tie_word_embeddings": False},
     "BigBirdForQuestionAnswering": {"attention_type": "original_full"},
@@ -329,6 +352,7 @@ _KEYS_OF_BIASES = ("attention_bias", "mlp_bias", "use_bias", "mamba_proj_bias", 
     ("name", "sizes"),
     [
         *CASES,
+        *_OTHER_PASSES,
         ("DiffLlamaForCausalLM", _ROTARY),
         ("LongformerForMaskedLM", {**_BERT, "attention_window": [4, 4], "pad_token_id": 1}),
         *((name, {**_BERT, **more}) for name, more in _OTHER_HEADS.items()),

@@ -44,7 +44,9 @@ def arrays() -> dict[str, Any]:
     return found
 
 
-def written(path: Path, kind: str = "F32", kinds: str = "llama", **more: Any) -> dict[str, Any]:
+def written(
+    path: Path, kind: str = "F32", kinds: str = "llama", said: Any = None, **more: Any
+) -> dict[str, Any]:
     """Write a Llama whose matrices are of a type; return its tensors as the package reads them."""
     of = gguf.GGMLQuantizationType[kind]
     writer = gguf.GGUFWriter(path, kinds)
@@ -57,6 +59,9 @@ def written(path: Path, kind: str = "F32", kinds: str = "llama", **more: Any) ->
     writer.add_context_length(64)
     writer.add_rope_freq_base(10000.0)
     writer.add_token_list(["a"] * WORDS)
+    for key, value in (said or {}).items():
+        add = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32}
+        add[type(value)](f"{kinds}.{key}", value)
     held = {}
     for name, array in (arrays() | more).items():
         if array.ndim == 1 or kind == "F32":
@@ -294,3 +299,17 @@ def test_every_cut_of_a_file_is_refused(tmp_path: Path) -> None:
             open_model(path, tokens=[3, 7], layer=0)
         except InputError:
             continue
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("rope.dimension_count", 4), ("attention.value_length", 4), ("attention.causal", False),
+     ("logit_scale", 0.5), ("attention.scale", 0.5), ("final_logit_softcapping", 30.0)],
+)  # fmt: skip
+def test_keys_that_change_numbers_are_refused(key: str, value: Any, tmp_path: Path) -> None:
+    usual = {"rope.dimension_count": WIDTH // HEADS, "attention.causal": True, "logit_scale": 1.0}
+    written(tmp_path / "usual.gguf", said=usual)
+    open_gguf(tmp_path / "usual.gguf")
+    written(tmp_path / "m.gguf", said={key: value})
+    with pytest.raises(InputError, match=rf'llama\.{key} is "{value}": not read'):
+        open_gguf(tmp_path / "m.gguf")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from attncalc import InputError, Problem, layers, open_model, solve
+from attncalc.api.layers import read_patch
 from attncalc.problem.replacing import replacing
 from attncalc.problem.samples import sample
 
@@ -71,11 +72,61 @@ def test_a_run_resumes_from_stored_outputs(attncalc: Callable[..., Any], cats: P
     with np.load("all.npz") as held:
         np.savez("old.npz", **{name: held[name] for name in held if name != "model"})
     (remark,) = layers(cats, tokens=IDS, after="old.npz").walk.remarks
-    assert remark == "old.npz does not state its model: it is taken to be this one"
+    assert remark == "old.npz does not state its model: taken to be this one"
     config = json.loads((cats / "config.json").read_text()) | {"layer_norm_epsilon": 0.01}
     (cats / "config.json").write_text(json.dumps(config))
     again = attncalc(*common, "--layer", "1", "--from", "all.npz")
     assert "all.npz: it has the outputs of another model" in again.err
+
+
+def run_of(attncalc: Callable[..., Any], file: str, *flags: str, tokens: str = TYPED) -> None:
+    assert attncalc("open", "cats", "--tokens", tokens, *flags, "-o", file).code == 0
+
+
+def test_values_of_a_patch_say_where_they_come_from(
+    attncalc: Callable[..., Any], cats: Path
+) -> None:
+    """Those of another layer are refused; of other tokens, masks or models, the page says so."""
+    every = ("--layer", "all", "--only", "H,Y")
+    run_of(attncalc, "same.npz", *every)
+    run_of(attncalc, "tokens.npz", *every, tokens="2 5 7 10 2")
+    run_of(attncalc, "masked.npz", *every, "--ignore", "0 0 0 0 1")
+    run_of(attncalc, "one.npz", "--layer", "0", "--only", "H")
+    with np.load("same.npz") as held:
+        np.savez("plain.npz", **{"1.H": held["1.H"]})
+        changed = {**held, "model": held["model"] + 1}
+        np.savez("model.npz", **changed)
+    said = {
+        "same": "H of layer 1 replaced",
+        "tokens": "H of layer 1 replaced by that of other tokens (2, 5, 7, 10, 2)",
+        "masked": "H of layer 1 replaced by that of another input (tokens of an encoder, masks, "
+        "settings)",
+        "model": "H of layer 1 replaced by that of another model",
+        "plain": "H of layer 1 replaced by values of a file that does not state its model and its "
+        "input",
+    }
+    model = layers(cats, tokens=IDS)
+    for name, expected in said.items():
+        assert model.comparison([read_patch(f"{name}.npz:1.H")]).said == (expected,)
+    assert model.comparison([read_patch("one.npz:0.H")]).said == ("H of layer 0 replaced",)
+    run = attncalc("open", "cats", "--tokens", TYPED, "--patch", "one.npz:1.H")
+    assert "one.npz:1.H: the file has H of layer 0: write one.npz:0.H" in run.err
+    run = attncalc("open", "cats", "--tokens", TYPED, "--ablate", "1.2", "--patch", "same.npz:1.H")
+    assert "same.npz:1.H: another change sets entries of H, too" in run.err
+
+
+def test_outputs_of_another_input_are_not_resumed(attncalc: Callable[..., Any], cats: Path) -> None:
+    """Tokens of one layer's file are known by their names, masks by what tells inputs apart."""
+    run_of(attncalc, "one.npz", "--layer", "0", tokens="2 5 7 10 2")
+    run_of(attncalc, "masked.npz", "--layer", "all", "--only", "Y", "--ignore", "0 0 0 0 1")
+    run_of(attncalc, "one_masked.npz", "--layer", "0", "--ignore", "0 0 0 0 1")
+    for file, other in (("one", "other tokens"), ("masked", "another input"),
+                        ("one_masked", "another input")):  # fmt: skip
+        again = attncalc("open", "cats", "--tokens", TYPED, "--from", f"{file}.npz")
+        assert f"{file}.npz: it has the outputs of {other}" in again.err
+    masked = ("open", "cats", "--tokens", TYPED, "--ignore", "0 0 0 0 1")
+    for file in ("masked", "one_masked"):
+        assert attncalc(*masked, "--from", f"{file}.npz").out == attncalc(*masked).out
 
 
 @pytest.mark.parametrize(

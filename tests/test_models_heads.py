@@ -23,7 +23,7 @@ from test_models_transformers import (
     transformers,
 )
 
-from attncalc import InputError, count, open_model, read_problem, solve
+from attncalc import InputError, count, layers, open_model, read_problem, solve
 from attncalc.reading.models.opening import Model
 
 pytestmark = [pytest.mark.campaign(4), pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
@@ -489,5 +489,14 @@ def test_a_decoder_without_its_encoder(name: str, more: dict[str, Any], tmp_path
 def test_heads_with_layers_of_their_own_are_refused(name: str, tmp_path: Path) -> None:
     more = {"attention_type": "original_full"} if name == "BigBird" else {}
     made(tmp_path, f"{name}Config", f"{name}ForQuestionAnswering", SMALL | more)
-    with pytest.raises(InputError, match=f"{name}ForQuestionAnswering, and it has no"):
+    problem = open_model(tmp_path, tokens=IDS[:4])
+    assert problem.calculation.steps[-1].name == "Y"
+    assert any("no part of what is shown" in each for each in problem.remarks)
+    with pytest.raises(InputError, match="this model has no known head"):
+        layers(tmp_path, tokens=IDS[:4]).lens()
+
+
+def test_an_encoder_alone_that_is_said_to_be_a_decoder_is_refused(tmp_path: Path) -> None:
+    made(tmp_path, "T5Config", "T5EncoderModel", {**T5, "is_decoder": True, "use_cache": False})
+    with pytest.raises(InputError, match='"is_decoder" is "True": of T5, an encoder alone,'):
         open_model(tmp_path, tokens=IDS[:4])

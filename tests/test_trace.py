@@ -559,3 +559,20 @@ def test_embedded_tokens_are_an_input() -> None:
     found = trace(model, {"inputs_embeds": embedded}, layer=0)
     assert found.agrees
     assert np.array_equal(found.problem.X, embedded[0].numpy())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [torch.tensor, lambda lists: lists])
+def test_a_padded_batch_of_any_form_says_which_row_is_traced(form: Any) -> None:
+    hub = pytest.importorskip("transformers")
+    model = redrawn(hub.LlamaForCausalLM(hub.LlamaConfig(**SMALL)))
+    ids, mask = form([[3, 7, 5, 0], [4, 5, 6, 7]]), form([[1, 1, 1, 0], [1, 1, 1, 1]])
+    inputs = [{"input_ids": ids, "attention_mask": mask}, ids, (ids,)]
+    for given in (*inputs, {"input_ids": ids, "attention_mask": None}):
+        found = trace(model, given)
+        assert found.agrees
+        assert "of 2 sequences in the batch, the first alone" in found.problem.remarks
+        assert len(found.problem.X) == 4
+    assert trace(model, inputs[0]).problem.keep.tolist() == [[1, 1, 1, 0]]
+    with pytest.raises(InputError, match="the sequences of a batch differ in length: pad them"):
+        trace(model, [[3, 7], [5]])

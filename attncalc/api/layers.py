@@ -97,7 +97,7 @@ def layers(
     with ExitStack() as stack:
         opened = Opened(stack.enter_context(placed(folder, config)), Given(**inputs))
         if after is not None:
-            opened.resume(Path(after))
+            opened.resume(Path(after), None, given)
         opened.holds = stack.pop_all()
     return Layers(opened, only, given)
 
@@ -143,7 +143,8 @@ class Layers(Displayed):
         title = f"{title} ({opened.model.folder.name})"
         words = tuple(opened.named(opened.asks)) if opened.asks else ()
         ids, only = tuple(opened.asks), None if self._only is None else tuple(self._only)
-        return Walk(title, opened.remarks, ids, words, only, self._with_chosen, opened.fingerprint)
+        model = opened.fingerprint, opened.input
+        return Walk(title, opened.remarks, ids, words, only, self._with_chosen, model)
 
     def lens(self, at: int | None = None) -> Study:
         """Return the logit lens: what the head predicts after each layer.
@@ -222,9 +223,28 @@ class Layers(Displayed):
                 raise InputError(f"{each.text}: layer {each.layer} is before the stored outputs")
         if self._opened.model.shares_keys:
             raise InputError("layers share keys and values: the effect of a change is not computed")
-        said = tuple(each.said for each in changes)
+        said = tuple(each.said + self._source_of(each) for each in changes)
         place = self._place(at)
         return Comparison(self.walk, said, place, lambda: self._pairs(changes, place))
+
+    def _source_of(self, change: "Change") -> str:
+        """Return where the values of a change come from, if that is not this model and input.
+
+        Raises InputError if they are those of another layer.
+        """
+        if change.file is None:
+            return ""
+        step = change.entry.partition("[")[0]
+        number = self._opened.layer_of(change.file) if step in change.file else None
+        if number not in (None, change.layer):
+            raise InputError(
+                f"{change.text}: the file has {step} of layer {number}: write "
+                f"{change.text.rpartition(':')[0]}:{number}.{step}"
+            )
+        other, unstated = self._opened.unlike(change.file, number)
+        if unstated:
+            return f" by values of a file that does not state its {unstated}"
+        return f" by that of {other}" * bool(other)
 
     def why(self, entry: str, of: str | None = None) -> "Whys":
         """Return the contributions to a logit, or to a difference of two.
@@ -353,12 +373,14 @@ class Change(NamedTuple):
 
     entry: the step, or its entries, such as H[2,:,:].
     values: the new values of the whole step; None for 0.
+    file: the arrays of the file that they are from; None for values in memory.
     """
 
     text: str
     layer: int
     entry: str
     values: Matrix | None = None
+    file: Mapping[str, Matrix] | None = None
 
     @property
     def said(self) -> str:
@@ -395,7 +417,7 @@ def read_patch(text: str) -> Change:
     arrays, step = arrays_in(Path(match[1])), change.entry.partition("[")[0]
     for name in (f"{change.layer}.{step}", step):
         if name in arrays:
-            return change._replace(text=text.strip(), values=arrays[name])
+            return change._replace(text=text.strip(), values=arrays[name], file=arrays)
     held = ", ".join(map(str, list(arrays)[:20]))
     raise InputError(f"{match[1]}: it has no {change.layer}.{step} and no {step}: it has {held}")
 
@@ -424,6 +446,8 @@ def _changed(problem: Problem, clean: Solution, changes: list[Change]) -> Proble
             sizes = [" × ".join(map(str, size)) for size in (each.values.shape, shape)]
             raise InputError(f"{each.text}: its values are {sizes[0]}, and {name} is {sizes[1]}")
         at = tuple(np.array(places).T)
+        if where[at].any():
+            raise InputError(f"{each.text}: another change sets entries of {name}, too: omit one")
         where[at] = True
         values[at] = 0 if each.values is None else each.values[at]
     return replacing(problem, made) if made else problem

@@ -1,5 +1,6 @@
 """The function that opens a model: it runs tokens through its layers, up to a given layer."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -330,45 +331,82 @@ class Opened:
         held = {name: each for name, each in ended.given.items() if name in read}
         return steps, held, plan(ended)[inside - 1].name
 
-    def resume(self, place: Path, layer: int | None = None) -> None:
+    def resume(self, place: Path, layer: int | None, said: Fields) -> None:
         """Continue after the outputs of a layer in a file: of all layers, or of one.
 
-        Raises InputError if the file has no such outputs, or those of another model or of other
-        tokens.
+        Raises InputError if the file has no such outputs, or those of another model or input.
 
         place: the `.npz` file.
         layer: the layer to compute; None for the last. Of all layers, the last before it is used.
+        said: as in `problem`.
         """
+        self.take(said)
         arrays = arrays_in(place)
         wanted = self.model.count - 1 if layer is None else layer
         pairs = (name.partition(f".{LAST}") for name in arrays)
         numbers = [int(n) for n, own, end in pairs if own and not end and n.isdecimal()]
         number = max((n for n in numbers if n < wanted), default=None)
         if LAST in arrays:
-            number = self._layer_of(arrays)
+            number = self.layer_of(arrays)
         if number is None or number >= wanted:
             raise InputError(
                 f"{place}: it has no outputs {LAST} of a layer of this model before layer "
                 f"{wanted}: --layer all --only {LAST} -o writes those of all layers"
             )
-        own = arrays.get("model")
-        if own is not None and own.tobytes() != self.fingerprint:
-            raise InputError(f"{place}: it has the outputs of another model")
-        if own is None and LAST not in arrays:  # beside one layer's outputs are its weights
-            self._told.append(f"{place.name} does not state its model: it is taken to be this one")
-        rows, ids = arrays[LAST if LAST in arrays else f"{number}.{LAST}"], arrays.get("ids")
-        asks = self.asks
-        same = ids is None or not asks or ids.ravel().tolist() == asks
-        if rows.ndim != 2 or (asks and len(rows) != len(asks)) or not same:
-            raise InputError(f"{place}: it has the outputs of other tokens")
+        other, unstated = self.unlike(arrays, None if LAST not in arrays else number)
+        rows = arrays[LAST if LAST in arrays else f"{number}.{LAST}"]
+        if rows.ndim != 2 or (self.asks and len(rows) != len(self.asks)):
+            other = other or "other tokens"
+        if other:
+            raise InputError(f"{place}: it has the outputs of {other}")
+        if unstated:
+            self._told.append(f"{place.name} does not state its {unstated}: taken to be this one")
         self._stored, self.first = rows, number + 1
+
+    def unlike(self, arrays: Mapping[str, Matrix], layer: int | None) -> tuple[str, str]:
+        """Return how the model or the input of a file differs from this, and what it does not say.
+
+        arrays: those of the file.
+        layer: the layer whose weights are in it; None for none.
+        """
+        has_weights = any(name.startswith("W_") for name in arrays)
+        if (layer is None and has_weights) or self._differs(arrays, "model", self.fingerprint):
+            return "another model", ""
+        words = arrays.get("labels")
+        others = words is not None and self.words and [*map(str, words)] != self.words
+        ids = arrays.get("ids")
+        if others or (ids is not None and self.asks and ids.ravel().tolist() != self.asks):
+            said = "" if ids is None else f" ({', '.join(map(str, ids.ravel().tolist()))})"
+            return f"other tokens{said}", ""
+        is_masked = layer is not None and ("ignore" in arrays) != ("ignore" in self._masks)
+        if is_masked or self._differs(arrays, "input", self.input):
+            return "another input (tokens of an encoder, masks, settings)", ""
+        unstated = [] if has_weights or "model" in arrays else ["model"]
+        unstated += [] if {"input", "ids", "labels"} & {*arrays} else ["input"]
+        return "", " and its ".join(unstated)
+
+    @staticmethod
+    def _differs(arrays: Mapping[str, Matrix], name: str, own: bytes) -> bool:
+        return name in arrays and arrays[name].tobytes() != own
 
     @property
     def fingerprint(self) -> bytes:
         """What tells the model from others; with a decoder, both parts."""
         return b"".join(each.fingerprint for each in dict.fromkeys((self._first, self.model)))
 
-    def _layer_of(self, arrays: Mapping[str, Matrix]) -> int | None:
+    @property
+    def input(self) -> bytes:
+        """What tells its input from others, with masks and settings of all layers."""
+        given = self._given
+        arrays = {"image": given.image, "spectrogram": given.spectrogram, **self._masks}
+        arrays = {name: each for name, each in arrays.items() if each is not None}
+        numbers = self.ids, self.asks, self._types() or [0] * len(self.ids), self._settings
+        found = hashlib.sha256(repr((numbers, [*map(bool, self._is_padding)])).encode())
+        for name, each in sorted(arrays.items()):
+            found.update(name.encode() + np.asarray(_array(name, each), float).tobytes())
+        return found.digest()
+
+    def layer_of(self, arrays: Mapping[str, Matrix]) -> int | None:
         """Return the number of the layer that has the weights in a file; None if none has."""
         for number in range(self.model.count):
             own = {n: m.array if isinstance(m, Owned) else m
@@ -559,11 +597,12 @@ class Opened:
 def _ended(layer: Fields, end: Fields) -> Fields:
     """Return the fields of a layer with those of a head; equations of both are kept.
 
-    The outputs of the layer are R_2, if they are normalized after it.
+    The outputs of the layer are R_2, or R_3 of three parts, if they are normalized after it.
     """
     own = layer.get("equations") or ()
     if "gamma_out" in end:
-        own = [f"R_2{each[1:]}" if each.startswith("Y[") else each for each in own]
+        last = "R_3" if "cross" in layer else "R_2"
+        own = [f"{last}{each[1:]}" if each.startswith("Y[") else each for each in own]
     equations = [*own, *(end.get("equations") or ())]
     more = {**(layer.get("more") or {}), **(end.get("more") or {})}
     both = {name: each for name, each in (("equations", equations), ("more", more)) if each}

@@ -184,6 +184,11 @@ def first_of_batch(model: Any, inputs: Any) -> tuple[Any, int]:
 
     A batch is the first axis, or the second one of layers of PyTorch without `batch_first`.
     """
+    if isinstance(inputs, Mapping):
+        inputs = {name: _array_of_list(each) for name, each in inputs.items()}
+    inputs = (
+        (*map(_array_of_list, inputs),) if isinstance(inputs, tuple) else _array_of_list(inputs)
+    )
     owners = [model, getattr(model, "self_attn", None)]
     by_tokens = any(getattr(each, "batch_first", True) is False for each in owners)
     listed = list(inputs.values() if isinstance(inputs, Mapping) else inputs)
@@ -202,6 +207,15 @@ def first_of_batch(model: Any, inputs: Any) -> tuple[Any, int]:
     if isinstance(inputs, Mapping):
         return {name: one(each, name) for name, each in inputs.items()}, size
     return tuple(map(one, inputs)) if isinstance(inputs, tuple) else one(inputs), size
+
+
+def _array_of_list(given: Any) -> Any:
+    try:
+        return as_array(given) if isinstance(given, list) else given
+    except (TypeError, ValueError):
+        raise InputError(
+            "the sequences of a batch differ in length: pad them, or pass one"
+        ) from None
 
 
 def called(model: Any, inputs: Any) -> Callable[[], Any]:

@@ -1,5 +1,6 @@
 """`trace`: a model of PyTorch run once, with the tensors of a layer beside ours, step by step."""
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -193,7 +194,10 @@ def _of_a_family(
     if isinstance(layer, str):
         raise InputError("pass the number of a layer, from 0, for a model of a supported family")
     first = str(getattr(model, "main_input_name", "input_ids"))
+    if isinstance(inputs, tuple):
+        inputs = dict(zip(inspect.signature(model.forward).parameters, inputs, strict=False))
     arguments = dict(inputs) if isinstance(inputs, Mapping) else {first: inputs}
+    arguments = {n: each for n, each in arguments.items() if each is not None}
     arguments |= {n: _batch(each) for n, each in arguments.items() if n in (*_INPUTS, _MASK)}
     given = {_INPUTS[n]: as_array(each)[0] for n, each in arguments.items() if n in _INPUTS}
     if (embedded := arguments.get(_EMBEDDED)) is not None:  # only their number is read

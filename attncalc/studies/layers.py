@@ -33,7 +33,7 @@ class Walk:
     ids, words: the tokens and their names; of an image or a spectrogram there are none.
     only: the names of the shown steps; None for all.
     run: returns an iterator over the number and the solution of each layer.
-    model: what tells the model from others, stored beside its outputs.
+    model: what tells the model from others, and its input, stored beside its outputs.
     """
 
     title: str
@@ -42,7 +42,7 @@ class Walk:
     words: tuple[str, ...]
     only: tuple[str, ...] | None
     run: Callable[[], Iterator[Layer]]
-    model: bytes
+    model: tuple[bytes, bytes]
 
     @property
     def walk(self) -> "Walk":

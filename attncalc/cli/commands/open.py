@@ -154,7 +154,8 @@ def _opened(flags: Flags) -> Opened:
     opened = opened_from(flags["folder"], flags)
     if flags["after"] is not None:
         layer = flags["layer"]
-        opened.resume(Path(flags["after"]), layer if isinstance(layer, int) else None)
+        number = layer if isinstance(layer, int) else None
+        opened.resume(Path(flags["after"]), number, _said(flags))
     return opened
 
 

@@ -18,7 +18,6 @@ from attncalc.reading.models.equations import distances
 from attncalc.reading.models.families import families_of
 from attncalc.reading.models.family import (
     CLASSES,
-    FAIRSEQ,
     MASKED,
     NEXT,
     POOLED,
@@ -88,6 +87,9 @@ def count_config(config: Config, load: Load) -> Count:
     load.check()
     families = families_of(config)
     if families and config.says(families[0].inside):
+        if families[0].decoder:
+            raise InputError(f"{config.place}: {families[0].title} has a config of each side, and "
+                             "is not counted")  # fmt: skip
         tower = config.get(f"{families[0].inside}.model_type", None) or families[0].types[-1]
         what = f"a config of one of its towers, such as {tower},"
         raise config.wrong("model_type", config.get("model_type"), what)
@@ -293,10 +295,13 @@ class _Counting:
 
     def _tables(self, family: Family, dot: str) -> None:
         """Add the tables of tokens of a side: of both sides, its own, or both."""
-        is_common = self.config.is_so("share_encoder_decoder_embeddings", True)
+        is_common = not self.config.says("tgt_vocab_size")
+        is_common = self.config.is_so("share_encoder_decoder_embeddings", is_common)
         is_tied = is_common and self.config.is_so("tie_word_embeddings", True)
         if family.settings["block"] == DECODER and not (is_common and self.family.decoder):
-            self.sizes["v"] = self._size("decoder_vocab_size", default=self._of("v"))
+            self.sizes["v"] = self._size(
+                "decoder_vocab_size", "tgt_vocab_size", default=self._of("v")
+            )
         if family.tokens and is_common and (family is self.family or not self.family.tokens):
             self._fields(["W_E"])
         if " shared" in family.tokens and not is_tied:
@@ -318,11 +323,12 @@ class _Counting:
                 raise InputError(f"--tokens {self.load.tokens}: this model has {n} of them")
             channels = 1 if family.convolutions else self._of("channels")
             self._project("E", channels * patch**2, self.d, count, bias="b_E" in family.begins)
-        elif name == "P" and family.sinusoids != FAIRSEQ:
+        elif name == "P" and (not family.sinusoids or family.begins["P"].endswith("weight")):
             rows = self.n - self.config.says("num_register_tokens") * self.sizes.get("more", 0)
             if "E" not in family.begins:
                 rows = self._of(f"{family.settings['block']}.positions")
-                rows += 0 if family.pads else family.offset or 0  # the former are among them
+                pads = self.config.whole(family.pads, 1) + 1 if family.sinusoids else 0
+                rows += pads if family.pads else family.offset or 0  # others are among them
             self._add("parameters", f"{dot}P", rows, self.sizes["d" if self.is_narrow else "e"])
         elif name not in ("P", "b_E") and family.begins[name]:
             self._fields([name])
@@ -388,7 +394,8 @@ class _Counting:
         else:
             width = self._width(heads, layer, window)
             is_of_head = config.get("gating", None) in (True, "per-head")
-            self.sizes |= {"k": width, "c": width, "gates": heads * (1 if is_of_head else width)}
+            wide = self._size("v_head_dim", default=width)
+            self.sizes |= {"k": width, "c": wide, "gates": heads * (1 if is_of_head else width)}
             is_own = family.of("sharing", config, layer) is None
             is_one = window is None and config.is_so("attention_k_eq_v", False)
             makes = "QK"[: 1 + is_own] + "V" * (is_own and not is_one)
@@ -397,14 +404,16 @@ class _Counting:
                 for each in makes:
                     self._fields([f"W_{each}"], at, bias=each in biases)
                 halves = 1 + ("lambda_q1" in own)  # of values, which heads weigh
-                self._weigh(at, (heads, n), (width, halves * width), 0 if at else hidden)
+                self._weigh(at, (heads, n), (width, halves * wide), 0 if at else hidden)
                 self._fields(["W_O"], at, bias="O" in biases)
                 if is_cached:
                     kept = n if at else min(n, window or n)
-                    self._add("cached", f"{at}K, {at}V", 2, keys, kept, width)
+                    both = (2, keys, kept, width) if wide == width else (keys, kept, width + wide)
+                    self._add("cached", f"{at}K, {at}V", *both)
             self._of_one_size(family, layer, makes)
             self._score_distances(family)
         self._fields(each for each in family.ignored if each in _shapes()[1])
+        own -= set() if family.of("sinks", config, layer) else {"sinks"}
         self._fields(each for each in _WITHOUT_EQUATIONS if each in own)
 
     def _mix(self, sizes: Sizes) -> None:
@@ -534,8 +543,8 @@ class _Counting:
             inner = int(factor * int(2 * self._size("block_ff_dim", "intermediate_size") / 3))
             multiple = self._size("block_multiple_of")
             return -(-inner // multiple) * multiple
-        if config.says("mlp_ratio"):
-            inner = int(self.d * config.number("mlp_ratio"))
+        if key := next(filter(config.says, ("mlp_ratio", "intermediate_multiple_size")), ""):
+            inner = int(self.d * config.number(key))
             return (inner * 2 // 3 + 7) // 8 * 8 if family.of("is_gated", config) else inner
         usual = 4 * self.d if config.get("model_type", None) in _FOURFOLD else 0
         keys = f"{family.settings['block']}_ffn_dim", *_shapes()[0]["f"]
@@ -602,7 +611,7 @@ class _Counting:
             self._project(name, ins, wide, rows, bias="b_pre" in tensors)
             self._vectors(*(n for n in ("gamma_pre", "beta_pre") if n in tensors), width=wide)
         if "W_probe" in tensors:  # a learned query, which all tokens answer
-            heads, both = self._size("num_attention_heads"), 2 * self.n + 1
+            heads, both = self._size("num_attention_heads"), 2 * self.n + ("W_pool" in tensors)
             self.sizes["inner"] = self._inner(self.family, 0)
             self._weigh("pool.", (heads, 1), (self.d // heads, self.d // heads), 0)
             self._step("pool.QKV", (both, self.d, self.d), (both, self.d))

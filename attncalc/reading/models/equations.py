@@ -242,17 +242,29 @@ def tuned_or_chunked(is_turned: Said) -> Said:
     return says
 
 
-def _tuned(far: str, scale: float) -> list[str]:
-    tuned = f"log(1 + {far}) * {scale!r} + 1"
-    return [f"S_scaled[h,i,j] = S[h,i,j] / sqrt(d_k) * ({tuned})  # tuned by position"]
+def _tuned(far: str, grows: float, scale: str = "/ sqrt(d_k)") -> list[str]:
+    tuned = f"log(1 + {far}) * {grows!r} + 1"
+    return [f"S_scaled[h,i,j] = S[h,i,j] {scale} * ({tuned})  # tuned by position"]
 
 
-def tuned_if_long(config: Config, layer: int) -> list[str] | None:
-    """Return the scores of Ministral 3, larger for queries beyond the original length."""
-    scale = config.number("rope_parameters.llama_4_scaling_beta", 0)
-    if not scale:
+def tuned_if_long(config: Config, layer: int, scale: Any = None) -> list[str] | None:
+    """Return the scores of Ministral 3, larger for queries beyond the original length.
+
+    scale: their factor, if it is another than usual.
+    """
+    grows = config.number("rope_parameters.llama_4_scaling_beta", 0)
+    if not grows:
         return None
-    return _tuned(f"i // {config.count('rope_parameters.original_max_position_embeddings')}", scale)
+    far = f"i // {config.count('rope_parameters.original_max_position_embeddings')}"
+    return _tuned(far, grows, *([] if scale is None else [f"* {float(scale)!r}"]))
+
+
+def with_normed_experts(config: Config, layer: int) -> list[str] | None:
+    """Return the outputs of a layer of A.X K1, whose experts are normalized after their sum."""
+    if config.of_layer("mlp_layer_types", layer) != "sparse":
+        return None
+    one = _OF_LENGTH_1.format("F_2", "i", "a", "d", config.number("rms_norm_eps"))
+    return [f"Y[i,a] = R_1[i,a] + gain_moe[a] * {one}  # with experts, normalized"]
 
 
 def _plane(config: Config) -> tuple[int, int]:
@@ -568,6 +580,24 @@ def _projected_distances(config: Config, found: Distances) -> Callable[[str], st
     return projected
 
 
+def normed_patches(config: Config, layer: int) -> list[str] | None:
+    """Return the first inputs of AIMv2: normalized patches, and positions."""
+    one = _OF_LENGTH_1.format("X", "i", "a", "d", config.number("rms_norm_eps"))
+    line = f"N_E[i,a] = gamma_E[a] * {one} + P[i,a]  # normalized patches, with positions"
+    return None if layer else [line]
+
+
+def with_three_normed(config: Config, layer: int) -> list[str]:
+    """Return the sums of a decoder of T5Gemma, each of whose three parts is normalized."""
+    parts = ("R_1", "X1", "self.O"), ("R_2", "R_1", "cross.O"), ("Y", "R_2", "F_2")
+    eps = config.number("rms_norm_eps")
+    return [
+        f"{made}[i,a] = {read}[i,a] + (1 + gain_{at}[a]) * "
+        f"{_OF_LENGTH_1.format(part, 'i', 'a', 'd', eps)}  # sum with a normalized part"
+        for at, (made, read, part) in enumerate(parts, 1)
+    ]
+
+
 _POOLING = (
     "S_pool[h,z,i] = sum(Q_pool[h,z,c] * K_pool[h,i,c] for c in {width}) / sqrt({width})"
     "  # scaled scores of the pooling",
@@ -606,3 +636,21 @@ def attention_pooled(config: Config, layer: int) -> list[str]:
     lines = (*projected, *_POOLING, *moments, f"{normed}  # normalized", *_AFTER_POOLING)
     activated = _ACTIVATED[activation].format("F_pool[z,u]")
     return [each.format(width=width, activated=activated) for each in lines]
+
+
+def class_pooled(config: Config, layer: int) -> list[str]:
+    """Return the pooling of AIMv2: a learned query attends to all outputs of the layers."""
+    heads = config.count("num_attention_heads")
+    width = config.count("hidden_size") // heads
+    place, is_biased = f"h * {width} + c", config.is_so("qkv_bias", False)
+    made = (
+        f"{x}_pool[h in {heads},i,c in {width}] = sum(Y[i,a] * W_pool{x}[{place},a] for a in d)"
+        f"{f' + b_pool{x}[{place}]' * is_biased}  # {title} of the pooling"
+        for x, title in (("K", "keys"), ("V", "values"))
+    )
+    return [
+        f"Q_pool[h in {heads},z in 1,c in {width}] = W_probe[z,{place}]  # learned query",
+        *made,
+        *(each.format(width=width) for each in _POOLING),
+        "F_pre[z,c] = O_pool[z,c]  # pooled output",
+    ]

@@ -4,7 +4,7 @@ Names and keys are those of the `transformers` library, whose classes define the
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
@@ -77,21 +77,6 @@ def _said(eps: str = "layer_norm_eps", activation: str = "hidden_act") -> dict[s
     return {"heads": heads, "eps": a_number(eps), "activation": an_activation(activation)}
 
 
-_FIELDS = {each.name for each in fields(Family)}
-
-
-def _like(base: Family, title: str, types: str, **own: Any) -> Family:
-    """Return the row of a family with what another has, and its own fields and settings.
-
-    types: the types of its configs, separated by spaces.
-    own: fields of `Family`; all others are settings, beside those of the other row.
-    """
-    if "rope_dims" in own:  # the share of columns that rope turns is not ignored
-        own.setdefault("remarks", ())
-    settings = {**base.settings, **{n: own.pop(n) for n in [*own] if n not in _FIELDS}}
-    return replace(base, title=title, types=(*types.split(),), settings=settings, **own)
-
-
 _LAST = {
     "gamma_out": "norm.weight ln_f.weight norm_f.weight embedding_norm.weight "
     "final_layernorm.weight final_layer_norm.weight",
@@ -104,7 +89,7 @@ _HIDDEN_ACT = an_activation("hidden_act")
 _POST = Family(
     "", (), settings={"block": "encoder", "norm": "post", "normalization": "layer", **_said()}
 )
-_PRE = _like(_POST, "", "", norm="pre")
+_PRE = _POST.like(norm="pre")
 
 
 def _classes(at: str, reads: str = "last") -> Head:
@@ -128,11 +113,6 @@ _OF_POOLER = _pooled("{}pooler.dense")
 def _of_encoder(masked: Head, classes: Head, **others: Head) -> dict[str, Head]:
     """Return the heads of an encoder like BERT, which gives masked words and classes."""
     return {"ForMaskedLM": masked, "ForSequenceClassification": classes, **_OF_TOKENS, **others}
-
-
-def _with_pooler(heads: Mapping[str, Head]) -> dict[str, Head]:
-    """Return heads of classes that have a pooler, and do not read it."""
-    return {name: replace(head, beside=("W_pooler",)) for name, head in heads.items()}
 
 
 def _biased(where: str, **keys: str) -> Said:
@@ -170,22 +150,17 @@ _DECODER = Family(
 _SIDES = {"encoder": _PRE, "decoder": _DECODER}
 _CAPPED = {"softcap_out": a_number_or_none("final_logit_softcapping")}
 _CAPPED_HEADS = {**_HEADS, "ForCausalLM": replace(_OF_WORDS, settings=_CAPPED)}
-_LLAMA = _like(
-    _DECODER,
-    "Llama",
-    "llama internlm3 iquestcoder emu3_text_model",
+_LLAMA = _DECODER.like(
+    "Llama: llama internlm3 iquestcoder emu3_text_model",
+    "positions=rope normalization=rms rope_pairing=halves is_gated=True",
     **_said(eps="rms_norm_eps"),
-    positions="rope",
     rope_base=a_base,
     rope_scaling=a_scaling,
-    normalization="rms",
-    rope_pairing="halves",
     ends=_LAST_GAIN,
     biases=_BIASED,
-    is_gated=True,
     remarks=remarks_on_share,
 )
-_like_llama = partial(_like, _LLAMA)
+_like_llama = _LLAMA.like
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
@@ -235,8 +210,7 @@ _BART_HEADS = {
 
 
 def _like_bart(
-    title: str,
-    kind: str,
+    named: str,
     before: Callable[[str], Mapping[str, Any]],
     *,
     norm: str = "pre",
@@ -249,7 +223,7 @@ def _like_bart(
     before: returns the fields before the layers of a side.
     """
 
-    def of_side(side: str, types: str = "", **own: Any) -> Family:
+    def of_side(side: str, **own: Any) -> Family:
         usual = {
             "layers": (f"{side}.layers.{{}}.",),
             "count": a_count(f"{side}_layers"),
@@ -260,7 +234,7 @@ def _like_bart(
             "ends": _at(_NORM, out=f"{side}.layer_norm") if norm == "pre" else {},
             "asks": {"is_encoder_decoder": (True,)},
         }
-        return _like(_SIDES[side], title, types, **{**usual, **before(side), **own, **of_both})
+        return _SIDES[side].like(named, **{**usual, **before(side), **own, **of_both})
 
     decoder = of_side(
         "decoder",
@@ -269,24 +243,19 @@ def _like_bart(
         outputs=outputs,
         **of_decoder,
     )
-    return of_side("encoder", kind, decoder=decoder)
+    return of_side("encoder", decoder=decoder)
 
 
 _OF_CROSS = tuple(f"encoder_attn.{each}_proj.{end}" for each in (*"qkv", "out") for end in LINEAR)
 _OF_CROSS += tuple(f"encoder_attn_layer_norm.{end}" for end in LINEAR)
 
 
-_OF_DECODERS = "decoder.layers.{}."
-
-
 def _alone(row: Family) -> Family:
     """Return the row of the decoder of a family without an encoder, as of its ForCausalLM."""
     decoder = row.decoder or row
     equations_ = decoder.settings.get("equations") and equations.normed_before_places("")
-    return _like(
-        decoder,
-        f"{row.title} decoder",
-        " ".join(row.types),
+    return decoder.like(
+        f"{row.title} decoder: {' '.join(row.types)}",
         equations=equations_,
         tokens=decoder.tokens.split()[0],
         sides={},
@@ -336,17 +305,14 @@ _of_first_dense = partial(_hidden_classes, "classifier.dense", "classifier.out_p
 _OF_FIRST_TOKEN = _hidden_classes("pre_classifier", activation="relu")
 
 
-def _t5(side: str, title: str, types: str, **own: Any) -> Family:
+def _t5(side: str, named: str, **own: Any) -> Family:
     """Return the row of the encoder or the decoder of T5."""
     shared = "layer.0.SelfAttention.relative_attention_bias.weight"
-    return _like(
-        _SIDES[side],
-        title,
-        types,
+    return _SIDES[side].like(
+        named,
+        "normalization=rms scale=none",
         eps=a_number("layer_norm_epsilon"),
         activation=if_given("dense_act_fn", an_activation("dense_act_fn"), _t5_activation),
-        normalization="rms",
-        scale="none",
         layers=(f"{side}.block.{{}}.",),
         biases="",
         rel_max_distance=a_count("relative_attention_max_distance", default=128),
@@ -373,27 +339,24 @@ def _t5_shrinks(config: Config, layer: int) -> float:
     return float(config.count("d_model")) ** -0.5 if config.is_so(key, True) else 1.0
 
 
-def _like_t5(title: str, kind: str, shrinks: Any = 1, **of_both: Any) -> Family:
+def _like_t5(named: str, shrinks: Any = 1, **of_both: Any) -> Family:
     """Return the row of T5 or mT5, an encoder with its decoder."""
     of_words = replace(_OF_WORDS, shrinks=shrinks)
     heads = {"ForConditionalGeneration": of_words, "LMHeadModel": of_words}
     decoder = _t5(
         "decoder",
-        title,
-        "",
+        named,
         count=a_count("num_decoder_layers", "num_layers"),
         sides={"self": "SelfAttention.", "cross": "EncDecAttention."},
         outputs={**heads, "ForSequenceClassification": _OF_SEQUENCES},
         **of_both,
     )
     own = {"count": a_count("num_layers"), "outputs": _OF_TOKENS, "decoder": decoder}
-    return _t5("encoder", title, kind, **own, **of_both)
+    return _t5("encoder", named, **own, **of_both)
 
 
-_BERT = _like(
-    _POST,
-    "BERT",
-    "bert dpr align_text_model chinese_clip_text_model",
+_BERT = _POST.like(
+    "BERT: bert dpr align_text_model chinese_clip_text_model",
     layers=("encoder.layer.{}.",),
     tokens="embeddings.word_embeddings.weight",
     begins={
@@ -419,15 +382,12 @@ _BERT = _like(
     },
 )
 _TYPES = {"W_type": "embeddings.token_type_embeddings.weight"}
-_ROTARY_BERT = _like(
-    _BERT,
+_ROTARY_BERT = _BERT.like(
     "",
-    "",
+    "positions=rope rope_pairing=halves",
     layers=("encoder.layers.{}.",),
-    positions="rope",
     rope_base=a_base,
     rope_scaling=a_scaling,
-    rope_pairing="halves",
     places="",
     asks={},
     # as in files of GTE, and in memory
@@ -453,6 +413,13 @@ def _is_local(config: Config, layer: int) -> bool:
     return layer % int(config.count("global_attn_every_n_layers", 3)) != 0
 
 
+_LOCAL = {
+    "reach": lambda config, layer: config.count_of_layer("attention_window", layer) // 2,
+    "ignored": (*_linear({"": "query_global key_global value_global"}),),
+}
+_WITHOUT_GLOBAL = ("no token attends to all others (global attention)",)
+
+
 def _says_what_is_local(config: Config, layer: int) -> tuple[str, ...]:
     """Return the remark on Longformer; refuse heads for which some tokens attend to all others."""
     if any(
@@ -461,7 +428,7 @@ def _says_what_is_local(config: Config, layer: int) -> tuple[str, ...]:
         raise config.wrong(
             "architectures", config.get("architectures"), "one without global tokens"
         )
-    return ("no token attends to all others (global attention)",)
+    return _WITHOUT_GLOBAL
 
 
 def _most_of_bigbird(config: Config, layer: int) -> int | None:
@@ -550,15 +517,11 @@ def _albert_layer(config: Config, layer: int) -> tuple[int, int]:
     return turn * config.count("num_hidden_groups", 1) // config.count("num_hidden_layers"), inner
 
 
-_MODERNBERT = _like(
-    _PRE,
-    "ModernBERT",
-    "modernbert",
-    is_gated=True,
+_MODERNBERT = _PRE.like(
+    "ModernBERT: modernbert",
+    "is_gated=True positions=rope rope_pairing=halves",
     biases=_BIASED,
     **_said("norm_eps", "hidden_activation"),
-    positions="rope",
-    rope_pairing="halves",
     norm=where(lambda config, layer: layer, "pre", "pre-second"),
     **_of_kinds(_is_local, "local_rope_theta", "global_rope_theta", 160_000, 10_000),
     reach=where(_is_local, _half_of("local_attention", 128)),
@@ -590,11 +553,7 @@ _USUAL_OF_CLIP = {
     "layer_norm_eps": 1e-5,
     "hidden_act": "quick_gelu",
 }
-_USUAL_OF_SIGLIP = {
-    **_USUAL_OF_CLIP,
-    "layer_norm_eps": 1e-6,
-    "hidden_act": "gelu_pytorch_tanh",
-}
+_USUAL_OF_SIGLIP = {**_USUAL_OF_CLIP, "layer_norm_eps": 1e-6, "hidden_act": "gelu_pytorch_tanh"}
 
 
 def _end_of_text(config: Config, ids: Sequence[int]) -> int:
@@ -625,10 +584,8 @@ _OF_POOLED_PATCHES = Head(
     {"equations": equations.attention_pooled},
     optional=dict.fromkeys(_POOLING_PATCHES, "vision_use_head"),
 )
-_DINO = _like(
-    _PRE,
-    "DINOv2",
-    "dinov2",
+_DINO = _PRE.like(
+    "DINOv2: dinov2",
     biases=if_so("qkv_bias", "QKVO123", "O123", default=True),
     is_gated=if_so("use_swiglu_ffn", True, False),
     layers=("encoder.layer.{}.",),
@@ -638,10 +595,7 @@ _DINO = _like(
     ends=_at(_NORM, out="layernorm"),
     outputs={
         "ForImageClassification": Head(
-            _at(cls="classifier"),
-            CLASSES,
-            "all",
-            {"equations": equations.by_first_and_mean},
+            _at(cls="classifier"), CLASSES, "all", {"equations": equations.by_first_and_mean}
         )
     },
     usual={"use_mask_token": True},
@@ -651,20 +605,16 @@ _OF_IMAGE_POOLER = _pooled(
     "{}pooler.dense",
     activation=one_of({"tanh": "tanh", **ACTIVATIONS}, "pooler_act", default="tanh"),
 )
-_VIT = _like(
-    _PRE,
-    "ViT",
-    "vit vit_msn",
+_VIT = _PRE.like(
+    "ViT: vit vit_msn",
     biases=if_so("qkv_bias", "QKVO12", "O12", default=True),
     layers=("layers.{}.", "encoder.layer.{}."),
     begins=_OF_PATCHES,
     ends=_at(_NORM, out="layernorm"),
     outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_IMAGE_POOLER},
 )
-_DINO_V3 = _like(
-    _DINO,
-    "DINOv3",
-    "dinov3_vit",
+_DINO_V3 = _DINO.like(
+    "DINOv3: dinov3_vit",
     biases=_biased("", query_bias="Q", key_bias="K", value_bias="V", proj_bias="O", mlp_bias="123"),
     is_gated=if_so("use_gated_mlp", True, False),
     layers=("layer.{}.",),
@@ -691,10 +641,8 @@ _OF_MEAN_PATCH = Head(
     {"equations": equations.normed_mean("i > 0", "n - 1")},
 )
 _MEAN_PATCH = replace(_OF_MEAN_PATCH, gives=POOLED, reads="all", tensors=_OF_POOLER_NORM)
-_BEIT = _like(
-    _VIT,
-    "BEiT",
-    "beit data2vec-vision",
+_BEIT = _VIT.like(
+    "BEiT: beit data2vec-vision",
     biases="QVO12",
     equations=equations.biased_in_plane,
     optional={"P": "use_absolute_position_embeddings"},
@@ -709,28 +657,22 @@ _BEIT = _like(
     asks={"use_mean_pooling": (True,)},
 )
 _OF_BOTH_TOWERS = ("CLIPModel", "MetaClip2Model", "OwlViTModel", "Owlv2Model", "WithProjection")
-_CLIP_TEXT = _like(
-    _PRE,
-    "CLIP text",
-    "clip clip_text_model metaclip_2 metaclip_2_text_model clipseg clipseg_text_model owlvit "
-    "owlvit_text_model owlv2 owlv2_text_model xclip_text_model",
+_CLIP_TEXT = _PRE.like(
+    "CLIP text: clip clip_text_model metaclip_2 metaclip_2_text_model clipseg clipseg_text_model "
+    "owlvit owlvit_text_model owlv2 owlv2_text_model xclip_text_model",
+    "causal=True places=P inside=text_config",
     layers=("encoder.layers.{}.",),
-    causal=True,
     tokens="embeddings.token_embedding.weight",
     begins={"P": "embeddings.position_embedding.weight"},
-    places="P",
     ends=_at(_NORM, out="final_layer_norm"),
     outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_TEXT),
-    inside="text_config",
     tower="text_model.",
     usual={**_USUAL_OF_CLIP, "num_attention_heads": 8},
 )
-_CLIP_VISION = _like(
-    _CLIP_TEXT,
-    "CLIP vision",
-    "clip clip_vision_model metaclip_2 metaclip_2_vision_model clipseg clipseg_vision_model "
-    "altclip_vision_model chinese_clip_vision_model",
-    causal=None,
+_CLIP_VISION = _CLIP_TEXT.like(
+    "CLIP vision: clip clip_vision_model metaclip_2 metaclip_2_vision_model clipseg "
+    "clipseg_vision_model altclip_vision_model chinese_clip_vision_model",
+    "causal=None inside=vision_config",
     tokens="",
     places="",
     begins={
@@ -741,22 +683,69 @@ _CLIP_VISION = _like(
     },
     ends=_at(_NORM, out="post_layernorm"),
     outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_AN_IMAGE),
-    inside="vision_config",
     tower="vision_model.",
     usual={**_USUAL_OF_CLIP, "patch_size": 32},
 )
+_AIM: dict[str, Any] = {
+    "biases": _biased("", qkv_bias="QKVO", mlp_bias="123"),
+    "normalization": "rms",
+    "eps": a_number("rms_norm_eps"),
+    "is_gated": True,
+    "own": _normed({"1": "rms_norm1", "2": "rms_norm2"}),
+    "ends": {"gamma_out": "rms_norm.weight"},
+}
+_USUAL_OF_AIM = {"rms_norm_eps": 1e-5, "hidden_act": "silu", "num_channels": 3, "patch_size": 14}
+_USUAL_OF_AIM |= {"num_attention_heads": 8, "num_hidden_layers": 24, "hidden_size": 1024}
+_AIM_VISION = _CLIP_VISION.like(
+    "AIMv2 vision: aimv2 aimv2_vision_model",
+    **_AIM,
+    equations=equations.normed_patches,
+    begins={
+        "E": "embeddings.patch_embed.weight",
+        "b_E": "embeddings.patch_embed.bias",
+        "P": "embeddings.position_embedding.weight",
+        "gamma_E": "embeddings.rms_norm.weight",
+    },
+    outputs={
+        "Model": Head(
+            {
+                "W_probe": "{}head.cls_token",
+                **_at(poolK="{}head.k_proj", poolV="{}head.v_proj", poolO="{}head.output_proj"),
+            },
+            POOLED,
+            "all",
+            {"equations": equations.class_pooled},
+            optional=dict.fromkeys(("b_poolK", "b_poolV"), "qkv_bias"),
+        )
+    },
+    usual={**_USUAL_OF_AIM, "image_size": 224},
+    asks={"is_native": (False,)},
+)
+_AIM_TEXT = _CLIP_TEXT.like(
+    "AIMv2 text: aimv2 aimv2_text_model",
+    **_AIM,
+    outputs={"Aimv2Model": _OF_TEXT},
+    usual={**_USUAL_OF_AIM, "num_attention_heads": 6, "num_hidden_layers": 12, "hidden_size": 768},
+    remarks=("a query sees no later keys, as with an attention_mask",),
+)
 DENSE = _linear({"QKV": "query_key_value"})
 """The names of GPT-NeoX, GPT-J and those after them, whose parts are parallel."""
-_GPT_J = _like(
-    _DECODER,
-    "GPT-J",
-    "gptj",
+_GPT_NEOX = _like_llama(
+    "GPT-NeoX: gpt_neox",
+    biases=_biased("12", attention_bias="QKVO"),
+    **_BY_LAYER,
+    rope_dims=a_share(0.25),
+    parallel=if_so("use_parallel_residual", "own", "none", default=True),
+    own=DENSE,
+    is_gated=False,
+    fused=lambda config, layer: (config.count("num_attention_heads"), "QKV"),
+)
+_GPT_J = _DECODER.like(
+    "GPT-J: gptj",
+    "positions=rope rope_pairing=interleaved parallel=shared",
     biases="12",
     **_said("layer_norm_epsilon", "activation_function"),
-    positions="rope",
-    rope_pairing="interleaved",
     rope_dims=a_count("rotary_dim"),
-    parallel="shared",
     outputs={"ForCausalLM": _OF_BIASED_WORDS, "ForSequenceClassification": _classes("score")},
     own=DENSE,
     weights_layout=OUT_IN,
@@ -785,35 +774,18 @@ _FALCON_KEY_HEADS = if_so(
 )
 
 
-def _falcon_blocks(config: Config, layer: int) -> tuple[int, str]:
-    """Return how one array holds Q, K and V: those of each key head together."""
-    return _FALCON_KEY_HEADS(config, 0) or config.count("num_attention_heads"), "QKV"
-
-
 _WINDOW_BUT_IN_EVERY_4 = a_window_but_in_every(4)
-_like_cohere = partial(
-    _like,
-    _like_llama(
-        "",
-        "",
-        normalization="layer",
-        eps=a_number("layer_norm_eps"),
-        rope_pairing="interleaved",
-        parallel="shared",
-        outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logit_scale", 0.0625))},
-        own_gains="each",
-    ),
-)
+_like_cohere = _like_llama(
+    "",
+    "normalization=layer rope_pairing=interleaved parallel=shared own_gains=each",
+    eps=a_number("layer_norm_eps"),
+    outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logit_scale", 0.0625))},
+).like
 _COHERE_2 = _like_cohere(
-    "Cohere 2",
-    "cohere2",
+    "Cohere 2: cohere2",
     window=_WINDOW_BUT_IN_EVERY_4,
     positions=where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"),
 )
-
-
-def _is_by_sigmoids(config: Config, layer: int) -> bool:
-    return bool(config.one_of("expert_selection_fn", ("softmax", "sigmoid")) == "sigmoid")
 
 
 def _is_turned_in_cohere(config: Config, layer: int) -> bool:
@@ -825,13 +797,11 @@ def _is_turned_in_cohere(config: Config, layer: int) -> bool:
 
 _OF_OUTPUTS = _normed({"1": "post_attention_layernorm", "2": "post_feedforward_layernorm"})
 _OLMO_2 = _like_llama(
-    "OLMo 2", "olmo2", norm="output", qk_norm="rms-all", own=_OF_OUTPUTS, own_gains="each"
+    "OLMo 2: olmo2", norm="output", qk_norm="rms-all", own=_OF_OUTPUTS, own_gains="each"
 )
 _EXAONE_4 = _like_llama(
-    "EXAONE 4",
-    "exaone4",
-    norm="output",
-    qk_norm="rms",
+    "EXAONE 4: exaone4",
+    "norm=output qk_norm=rms",
     window=if_given("sliding_window", _WINDOW_BUT_IN_EVERY_4),
     positions=if_given("sliding_window", where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"), "rope"),
     own=_OF_OUTPUTS,
@@ -868,8 +838,7 @@ def _groups(key: str) -> Said:
 
 
 _GRANITE = _like_llama(
-    "Granite",
-    "granite granite4_vision_text",
+    "Granite: granite granite4_vision_text granite_docling_text",
     scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
     outputs={
@@ -888,8 +857,7 @@ _ROUTED_BY_GROUPS = {
     "top_groups": _groups("topk_group"),
 }
 _DEEPSEEK_V3 = _like_llama(
-    "DeepSeek-V3",
-    "deepseek_v3 sarvam_mla",
+    "DeepSeek-V3: deepseek_v3 sarvam_mla",
     biases=_biased("", attention_bias="O"),
     **_ROUTED_BY_GROUPS,
     rope_dims=a_count("qk_rope_head_dim"),
@@ -902,18 +870,13 @@ _DEEPSEEK_V3 = _like_llama(
 )
 _OF_INDEXER = tuple(f"indexer.{each}.weight" for each in ("wq_b", "wk", "k_norm", "weights_proj"))
 _OF_INDEXER += ("indexer.k_norm.bias",)
-_YOUTU = _like(_DEEPSEEK_V3, "Youtu", "youtu", top_k=None)
+_YOUTU = _DEEPSEEK_V3.like("Youtu: youtu", top_k=None)
 
 
 def _depth_scale(config: Config, layer: int) -> Fraction:
     """Return the factor of the outputs of parts of MiniCPM3, smaller in deep models."""
     scale = float(config.number("scale_depth")) / config.count("num_hidden_layers") ** 0.5
     return Fraction(str(scale))
-
-
-def _minicpm_shrinks(config: Config, layer: int) -> float:
-    """Return the factor of the outputs of MiniCPM3 before its head."""
-    return float(config.count("dim_model_base") / config.count("hidden_size"))
 
 
 _KINDS = {
@@ -971,10 +934,8 @@ def _is_listed(key: str, *, usual: bool = False, first: int = 0) -> Said:
     return says
 
 
-_GRANITE_MOE = _like(
-    _GRANITE,
-    "Granite MoE",
-    "granitemoe granitemoeshared",
+_GRANITE_MOE = _GRANITE.like(
+    "Granite MoE: granitemoe granitemoeshared",
     **_ROUTED,
     own={
         "block_sparse_moe.input_linear.weight": "W_13",
@@ -991,6 +952,12 @@ def _shared_alone(config: Config, layer: int, fields: dict[str, Any]) -> dict[st
     return {n.replace("W_s", "W_") if alone else n: each for n, each in fields.items()}
 
 
+def _scaled_values(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a layer of MiMo, whose values have a factor."""
+    factor = config.number("attention_value_scale", None) or 1
+    return {n: e * e.dtype.type(factor) if n[2:] == "V" else e for n, e in fields.items()}
+
+
 def _own_base(config: Config, layer: int) -> Fraction | None:
     """Return the base of rope of a layer of Granite with windows; None if it is not turned."""
     if config.get("layer_rope_theta", None) is None:
@@ -1005,37 +972,31 @@ _OF_BASES = {
     "positions": where(_own_base, "rope", "none"),
 }
 _HUNYUAN = _like_llama(
-    "HunYuan",
-    "hunyuan_v1_dense hunyuan_vl_text",
+    "HunYuan: hunyuan_v1_dense hunyuan_vl_text",
     equations=equations.normed_after_rope("gain_"),
     own={"query_layernorm.weight": "gain_Q", "key_layernorm.weight": "gain_K"},
 )
 _QWEN3_MOE = _like_llama(
-    "Qwen3-MoE",
-    "qwen3_moe",
+    "Qwen3-MoE: qwen3_moe",
     **_QWEN_ROUTED,
     qk_norm="rms",
     window=if_so("use_sliding_window", a_window_of_all),
 )
 _GLM_4_MOE = _like_llama(
-    "GLM-4 MoE",
-    "glm4_moe glm4v_moe_text",
+    "GLM-4 MoE: glm4_moe glm4v_moe_text",
     biases=_biased("", attention_bias="QKV"),
     **_ROUTED_BY_GROUPS,
     qk_norm=if_so("use_qk_norm", "rms"),
     rope_dims=a_share(0.5),
 )
 _PHI = _like_llama(
-    "Phi",
-    "phi",
-    biases="QKVO123",
+    "Phi: phi",
+    "biases=QKVO123 parallel=shared is_gated=False",
     **_BY_LAYER,
-    parallel="shared",
     rope_dims=a_share(0.5),
     qk_norm=if_so("qk_layernorm", "layer"),
     outputs={**_HEADS, "ForCausalLM": _OF_BIASED_WORDS},
     own={**DENSE, **_normed({"Q": "q_layernorm", "K": "k_layernorm"})},
-    is_gated=False,
 )
 
 
@@ -1076,12 +1037,10 @@ _OF_MIXERS = {
 """The names of what mixes tokens without an attention."""
 _LFM2_ATTENDS = _attends(_is_listed("full_attn_idxs", usual=True))
 _LFM2 = _like_llama(
-    "LFM2",
-    "lfm2",
+    "LFM2: lfm2",
+    "activation=silu qk_norm=rms",
     biases=where(_LFM2_ATTENDS, "", _biased("", conv_bias="O")),
     eps=a_number("norm_eps"),
-    activation="silu",
-    qk_norm="rms",
     **_mixed(_LFM2_ATTENDS, mixers.CONVOLUTION),
     own=_OF_MIXERS,
 )
@@ -1094,10 +1053,8 @@ def _lfm3(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
     return {"gamma_2" if n == "gamma_3" and not is_around else n: e for n, e in fields.items()}
 
 
-_LFM3 = _like(
-    _LFM2,
-    "LFM3",
-    "lfm3",
+_LFM3 = _LFM2.like(
+    "LFM3: lfm3",
     **_mixed(_ATTENDS, mixers.CONVOLUTION, equations.gated_by_head),
     biases=where(_ATTENDS, _BIASED, _biased("", conv_bias="O")),
     norm=if_so("use_sandwich_norm", "around", "pre", default=True),
@@ -1109,10 +1066,8 @@ _LFM3 = _like(
         **_linear({"hgate": "self_attn.gate_proj self_attn.g_proj"}),
     },
 )
-_LFM2_MOE = _like(
-    _LFM2,
-    "LFM2-MoE",
-    "lfm2_moe",
+_LFM2_MOE = _LFM2.like(
+    "LFM2-MoE: lfm2_moe",
     **_ROUTED,
     router="sigmoid",
     router_norm=_BY_CONFIG,
@@ -1142,12 +1097,10 @@ def _qwen_linear(config: Config, layer: int, fields: dict[str, Any]) -> dict[str
 
 
 _QWEN_3_NEXT = _like_llama(
-    "Qwen3-Next",
-    "qwen3_next",
+    "Qwen3-Next: qwen3_next",
+    "qk_norm=rms gain_above=1",
     **_QWEN_ROUTED,
     **_mixed(_QWEN_ATTENDS, mixers.delta(), equations.gated()),
-    qk_norm="rms",
-    gain_above=1,
     rope_dims=a_share(0.25),
     rearranged=_qwen_linear,
     own={
@@ -1176,8 +1129,7 @@ def _of_spaces(attends: Said, biases: Any, others: Said, **asks: tuple[Any, ...]
 
 
 _BAMBA = _like_llama(
-    "Bamba",
-    "bamba",
+    "Bamba: bamba",
     **_of_spaces(_BAMBA_ATTENDS, _BIASED, _biased("", mamba_proj_bias="O", mlp_bias="123")),
     rope_dims=a_share(0.5),
     own=_OF_SPACES,
@@ -1192,13 +1144,11 @@ _OF_SELECTIVE = {
 """The names of a state space of the first Mamba."""
 _JAMBA_ATTENDS = _attends(_is_nth("attn_layer_period", 8, "attn_layer_offset", 4))
 _JAMBA = _like_llama(
-    "Jamba",
-    "jamba",
+    "Jamba: jamba",
+    "router_norm=False positions=None",
     **_ROUTED,
-    router_norm=False,
     **_mixed(_JAMBA_ATTENDS, mixers.selective("rms_norm_eps", has_gains=True)),
     biases=where(_JAMBA_ATTENDS, "", _biased("", mamba_proj_bias="O")),
-    positions=None,
     routes=where(
         _is_nth("expert_layer_period", 2, "expert_layer_offset", 1),
         lambda config, layer: config.count("num_experts", 16) > 1,
@@ -1210,14 +1160,11 @@ _JAMBA = _like_llama(
 
 _OF_NORMS = {"mixer.norm.weight": "gain_space", "norm.weight": "gamma_1"}
 _MAMBA = _like_llama(
-    "Mamba",
-    "mamba",
+    "Mamba: mamba",
+    "activation=silu positions=None feeds=False",
     **_mixed(_never, mixers.selective()),
     eps=a_number("layer_norm_epsilon"),
-    activation="silu",
     biases=_biased("", use_bias="O"),
-    positions=None,
-    feeds=False,
     own={**_OF_SELECTIVE, **_OF_NORMS},
 )
 
@@ -1258,10 +1205,8 @@ def _kimi(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 _KIMI_ATTENDS = _attends(_is_listed("linear_attn_config.full_attn_layers", first=1))
-_KIMI = _like(
-    _DEEPSEEK_V3,
-    "Kimi Linear",
-    "kimi_linear",
+_KIMI = _DEEPSEEK_V3.like(
+    "Kimi Linear: kimi_linear",
     **_mixed(_KIMI_ATTENDS, mixers.delta(gate="sigmoid"), moe_layer_freq=(1,)),
     biases=where(_KIMI_ATTENDS, _biased("", attention_bias="O"), ""),
     top_k=a_count("num_experts_per_tok", "num_experts_per_token"),
@@ -1280,10 +1225,8 @@ _KIMI = _like(
         **_LATENT,
     },
 )
-_OLMO_HYBRID = _like(
-    _OLMO_2,
-    "OLMo hybrid",
-    "olmo_hybrid",
+_OLMO_HYBRID = _OLMO_2.like(
+    "OLMo hybrid: olmo_hybrid",
     **_mixed(_ATTENDS, mixers.delta(1e-5)),
     norm=where(_ATTENDS, "output", "pre"),
     positions=if_given("rope_parameters.rope_theta", "rope", "none"),
@@ -1320,8 +1263,7 @@ def _multiplied(config: Config, layer: int, fields: dict[str, Any]) -> dict[str,
 
 
 _FALCON_H1 = _like_llama(
-    "Falcon-H1",
-    "falcon_h1",
+    "Falcon-H1: falcon_h1",
     equations=mixers.beside_attention,
     mixing=mixers.SPACE.sizes,
     factor=_factor("embedding_multiplier", 1.0),
@@ -1333,8 +1275,8 @@ _FALCON_H1 = _like_llama(
     asks={"hidden_act": ("silu",)},
 )
 _NEMOTRON_H = _like_llama(
-    "Nemotron-H",
-    "nemotron_h",
+    "Nemotron-H: nemotron_h",
+    "is_gated=False positions=None",
     **_of_spaces(
         _ATTENDS,
         "",
@@ -1342,14 +1284,12 @@ _NEMOTRON_H = _like_llama(
         **{"moe_latent_size": (None,), "mamba_hidden_act": ("silu",), "sliding_window": (None,)},
     ),
     **_ROUTED_BY_GROUPS,
-    is_gated=False,
     outputs={"ForCausalLM": _OF_UNTIED_WORDS},
     feeds=lambda config, layer: _kind(config, layer) == "feed-forward",
     routes=lambda config, layer: _word(config, layer) in ("moe", "E"),
     count=lambda config, layer: len(_words(config)),
     eps=a_number("layer_norm_epsilon"),
     activation=an_activation("mlp_hidden_act"),
-    positions=None,
     own={
         **_OF_SPACES,
         **_OF_NORMS,
@@ -1364,10 +1304,8 @@ _OF_AUDIO = Head(
     behind=("projector.weight", "projector.bias"),
     asks={"use_weighted_layer_sum": (False,)},
 )
-_WAV2VEC = _like(
-    _POST,
-    "wav2vec 2.0",
-    "wav2vec2 hubert unispeech unispeech-sat",
+_WAV2VEC = _POST.like(
+    "wav2vec 2.0: wav2vec2 hubert unispeech unispeech-sat",
     layers=("encoder.layers.{}.",),
     eps=a_number("layer_norm_eps", 1e-5),
     begins=_at(_NORM, E="encoder.layer_norm"),
@@ -1395,7 +1333,7 @@ def _with_pre_norm(row: Family) -> tuple[Family, Family]:
     """Return the rows of wav2vec 2.0: as it is, and normalized before each part."""
     own = {"norm": "pre", "begins": {}, "ends": _at(_NORM, out="encoder.layer_norm")}
     asks = {**row.asks, "do_stable_layer_norm": (True,)}
-    return row, _like(row, row.title, " ".join(row.types), asks=asks, **own)
+    return row, row.like(asks=asks, **own)
 
 
 _OF_LM_PREDICTIONS = _masked("lm_predictions.lm_head.", "dense", "LayerNorm", "decoder", "bias")
@@ -1404,10 +1342,8 @@ _OF_EITHER_VERSION = {
     for name, names in _OF_MASKED.tensors.items()
 }
 _OF_DEBERTA = _hidden_classes("pooler.dense", activation=an_activation("pooler_hidden_act"))
-_DEBERTA_V3 = _like(
-    _BERT,
-    "DeBERTa-v3",
-    "deberta-v2",
+_DEBERTA_V3 = _BERT.like(
+    "DeBERTa-v3: deberta-v2",
     widens="embeddings.embed_proj",
     equations=equations.disentangled,
     optional={"P": "position_biased_input", "W_type": "type_vocab_size"},
@@ -1425,10 +1361,8 @@ _DEBERTA_V3 = _like(
     },
     asks={"conv_kernel_size": (0, None), "attention_head_size": (None,)},
 )
-_GPT2 = _like(
-    _DECODER,
-    "GPT-2",
-    "gpt2",
+_GPT2 = _DECODER.like(
+    "GPT-2: gpt2",
     **_said("layer_norm_epsilon", "activation_function"),
     scale=_gpt2_scale,
     tokens="wte.weight",
@@ -1437,23 +1371,61 @@ _GPT2 = _like(
     asks={"add_cross_attention": (False,)},
 )
 _GEMMA = _like_llama(
-    "Gemma",
-    "gemma",
+    "Gemma: gemma",
     activation=an_activation("hidden_activation", "hidden_act"),
     factor=root_of_width("hidden_size"),
     gain_above=1,
     asks={"use_bidirectional_attention": (None, False)},
 )
-_GEMMA_2 = _like(
-    _GEMMA,
-    "Gemma 2",
-    "gemma2",
+_GEMMA_2 = _GEMMA.like(
+    "Gemma 2: gemma2",
     norm="around",
     scale=one_over_root("query_pre_attn_scalar"),
     softcap=a_number_or_none("attn_logit_softcapping"),
     window=a_window_but_in_every(2, key=""),
     outputs=_CAPPED_HEADS,
     usual={"head_dim": 256},
+)
+
+
+def _of_t5_gemma(side: str, **own: Any) -> Family:
+    """Return the row of the encoder or the decoder of T5Gemma."""
+    return _GEMMA_2.like(
+        "T5Gemma: t5gemma",
+        layers=(f"{side}.layers.{{}}.",),
+        tokens=f"{side}.embed_tokens.weight",
+        ends={"gamma_out": f"{side}.norm.weight"},
+        inside=side,
+        **own,
+    )
+
+
+_WINDOW_OF_GEMMA_2 = _GEMMA_2.settings["window"]
+_T5_GEMMA = _of_t5_gemma(
+    "encoder",
+    block="encoder",
+    causal=None,
+    window=None,
+    reach=where(_WINDOW_OF_GEMMA_2, a_count("sliding_window")),
+    own=_normed({"1": "pre_self_attn_layernorm", "2": "post_self_attn_layernorm"}),
+    outputs={},
+    decoder=_of_t5_gemma(
+        "decoder",
+        norm="pre",
+        equations=equations.with_three_normed,
+        sides={"self": "self_attn.", "cross": "cross_attn."},
+        own={
+            **_normed({"1": "pre_self_attn_layernorm", "2": "pre_cross_attn_layernorm"}),
+            "post_self_attn_layernorm.weight": "gain_1",
+            "post_cross_attn_layernorm.weight": "gain_2",
+            "post_feedforward_layernorm.weight": "gain_3",
+        },
+        outputs={
+            "ForConditionalGeneration": Head(
+                {"W_out": "lm_head.out_proj.weight"}, is_tied=True, settings=_CAPPED
+            )
+        },
+    ),
 )
 _USUAL_OF_GEMMA = {
     "num_attention_heads": 8,
@@ -1464,15 +1436,10 @@ _USUAL_OF_GEMMA = {
     "final_logit_softcapping": None,
 }
 """What configs of Gemma 3 with 4 billion parameters and more omit, and those of Gemma 4."""
-_GEMMA_4 = _like(
-    _GEMMA_2,
-    "Gemma 4",
-    "gemma4_text",
-    qk_norm="rms",
-    scale="none",
-    softcap=None,
+_GEMMA_4 = _GEMMA_2.like(
+    "Gemma 4: gemma4_text",
+    "qk_norm=rms scale=none softcap=None gain_above=0",
     window=a_window,
-    gain_above=0,
     equations=equations.with_embedding_of_layer,
     sharing=equations.sharing_layer,
     key_heads=equations.keys_of_gemma_4,
@@ -1514,11 +1481,10 @@ _GEMMA_4 = _like(
     remarks=(),
 )
 _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
-_ARCEE = _like_llama("Arcee", "arcee", is_gated=False)
-_OPT = _like(
-    _DECODER,
-    "OPT",
-    "opt",
+_ARCEE = _like_llama("Arcee: arcee", is_gated=False)
+_OPT = _DECODER.like(
+    "OPT: opt",
+    "places=P offset=2",
     layers=("decoder.layers.{}.",),
     biases=_biased("", enable_bias="QKVO12"),
     eps=_TORCH_EPS,
@@ -1529,8 +1495,6 @@ _OPT = _like(
     widens="decoder.project_in",
     tokens="decoder.embed_tokens.weight",
     begins={"P": "decoder.embed_positions.weight"},
-    places="P",
-    offset=2,
     ends=_at(_NORM, out="decoder.final_layer_norm"),
     outputs={
         "ForCausalLM": replace(_OF_WORDS, behind=("{}decoder.project_out.weight",)),
@@ -1538,36 +1502,24 @@ _OPT = _like(
     },
     asks={"layer_norm_elementwise_affine": (True,), "_remove_final_layer_norm": (False,)},
 )
-_BIOGPT = _like(
-    _DECODER,
-    "BioGPT",
-    "biogpt",
-    biases="QKVO12",
+_BIOGPT = _DECODER.like(
+    "BioGPT: biogpt",
+    "biases=QKVO12 places=P offset=2",
     eps=_TORCH_EPS,
     factor=if_so("scale_embedding", root_of_width("hidden_size"), 1.0, default=True),
     begins={"P": "embed_positions.weight"},
-    places="P",
-    offset=2,
     ends=_at(_NORM, out="layer_norm"),
     outputs={"ForCausalLM": Head({"W_out": "output_projection.weight"}, is_tied=True)},
 )
-_ROBERTA = _like(
-    _BERT,
-    "RoBERTa",
-    "roberta xlm-roberta camembert data2vec-text clap_text_model bridgetower_text_model",
-    offset=None,
-    pads="pad_token_id",
+_ROBERTA = _BERT.like(
+    "RoBERTa: roberta xlm-roberta camembert data2vec-text clap_text_model bridgetower_text_model",
+    "offset=None pads=pad_token_id",
     outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
 )
-_ESM = _like(
-    _ROBERTA,
-    "ESM",
-    "esm",
-    norm="pre",
-    activation="gelu",
-    positions="rope",
+_ESM = _ROBERTA.like(
+    "ESM: esm",
+    "norm=pre activation=gelu positions=rope rope_pairing=halves",
     rope_base=a_number("rope_theta", 10_000),
-    rope_pairing="halves",
     places="",
     begins=_at(_NORM, E="embeddings.layer_norm"),
     optional=dict.fromkeys(("gamma_E", "beta_E"), "emb_layer_norm_before"),
@@ -1584,17 +1536,14 @@ _ESM = _like(
     usual={"emb_layer_norm_before": False},
 )
 _GLM_4 = _like_llama(
-    "GLM-4",
-    "glm4 glm_ocr_text",
+    "GLM-4: glm4 glm_ocr_text",
+    "rope_pairing=interleaved norm=around",
     biases=_biased("", attention_bias="QKV"),
-    rope_pairing="interleaved",
-    norm="around",
     rope_dims=a_share(0.5),
     own=_around("post_self_attn_layernorm", "post_attention_layernorm", "post_mlp_layernorm"),
 )
 _GPT_OSS = _like_llama(
-    "GPT-OSS",
-    "gpt_oss",
+    "GPT-OSS: gpt_oss",
     **_ROUTED,
     activation="swish-clamped",
     window=a_window,
@@ -1610,59 +1559,64 @@ _GPT_OSS = _like_llama(
 )
 FAMILIES: tuple[Family, ...] = (
     _GPT2,
-    _like(
-        _GPT2,
-        "GPT",
-        "openai-gpt",
-        norm="post",
-        scale=None,
+    _GPT2.like(
+        "GPT: openai-gpt",
+        "norm=post scale=None",
         activation=one_of({**ACTIVATIONS, "gelu": "gelu-tanh"}, "afn"),
         tokens="tokens_embed.weight",
         begins={"P": "positions_embed.weight"},
         ends={},
         asks={},
     ),
+    _GPT2.like(
+        "CTRL: ctrl",
+        "activation=relu scale=None",
+        eps=Fraction(1, 10**6),
+        factor=root_of_width("n_embd"),
+        sinusoids=USUAL,
+        tokens="w.weight",
+        begins={"P": "pos_encoding"},
+        ends=_at(_NORM, out="layernorm"),
+        own={
+            **_linear({x.upper(): f"multi_head_attention.W{x}" for x in "qkv"}),
+            **_linear({"O": "multi_head_attention.dense", "1": "ffn.0", "2": "ffn.2"}),
+            **_normed({"1": "layernorm1", "2": "layernorm2"}),
+        },
+        outputs={
+            "LMHeadModel": _OF_BIASED_WORDS,
+            "ForSequenceClassification": _classes("classifier"),
+        },
+        asks={"layer_norm_epsilon": (1e-6,)},
+    ),
     _LLAMA,
-    _like_llama("Mistral", "mistral", window=a_window_of_all),
-    _like_llama("Ministral", "ministral", window=a_window),
-    _like_llama("CWM", "cwm", window=a_window),
+    _like_llama("Mistral: mistral", window=a_window_of_all),
+    _like_llama("Ministral: ministral", window=a_window),
+    _like_llama("CWM: cwm", window=a_window),
     _like_llama(
-        "Ministral 3",
-        "ministral3",
-        window=a_window_of_all,
-        equations=equations.tuned_if_long,
+        "Ministral 3: ministral3", window=a_window_of_all, equations=equations.tuned_if_long
     ),
     _like_llama(
-        "Qwen2",
-        "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text",
+        "Qwen2: qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text",
         biases="QKV",
         window=a_window,
     ),
-    _like_llama("Qwen3", "qwen3", qk_norm="rms", window=a_window, usual={"head_dim": 128}),
-    _like_llama("Qwen3-VL", "qwen3_vl_text", qk_norm="rms"),
+    _like_llama("Qwen3: qwen3", qk_norm="rms", window=a_window, usual={"head_dim": 128}),
+    _like_llama("Qwen3-VL: qwen3_vl_text", qk_norm="rms"),
     _GEMMA_2,
     _GEMMA_4,
-    _like(
-        _GEMMA_4,
-        "Gemma 4, unified",
-        "gemma4_unified_text",
+    _T5_GEMMA,
+    _GEMMA_4.like(
+        "Gemma 4, unified: gemma4_unified_text",
         usual={**_GEMMA_4.usual, "hidden_size_per_layer_input": 0},
     ),
-    _like(
-        _GEMMA_2,
-        "VaultGemma",
-        "vaultgemma",
-        norm="pre",
-        own={"pre_feedforward_layernorm.weight": "gamma_2"},
+    _GEMMA_2.like(
+        "VaultGemma: vaultgemma", norm="pre", own={"pre_feedforward_layernorm.weight": "gamma_2"}
     ),
     _GEMMA,
     # configs of 4 billion parameters and more omit usual keys; the package ignores a cap of scores
-    _like(
-        _GEMMA,
-        "Gemma 3",
-        "gemma3_text",
-        norm="around",
-        qk_norm="rms",
+    _GEMMA.like(
+        "Gemma 3: gemma3_text",
+        "norm=around qk_norm=rms",
         scale=one_over_root("query_pre_attn_scalar"),
         causal=where(_is_both_ways, False, True),
         window=where(_is_both_ways, None, _WINDOW_BUT_IN_EVERY_6),
@@ -1672,48 +1626,35 @@ FAMILIES: tuple[Family, ...] = (
         outputs=_CAPPED_HEADS,
         asks={"attn_logit_softcapping": (None,)},
     ),
+    _like_llama("SmolLM3: smollm3", window=a_window, positions=where(_has_rope, "rope", "none")),
     _like_llama(
-        "SmolLM3",
-        "smollm3",
-        window=a_window,
-        positions=where(_has_rope, "rope", "none"),
-    ),
-    _like_llama(
-        "Seed-OSS",
-        "seed_oss",
+        "Seed-OSS: seed_oss",
         biases=_biased("", attention_bias="QKV", attention_out_bias="O", mlp_bias="123"),
     ),
     _like_llama(
-        "Apertus",
-        "apertus apertus1p5_text",
-        activation="relu",
-        qk_norm="rms",
+        "Apertus: apertus apertus1p5_text",
+        "activation=relu qk_norm=rms is_gated=False",
         equations=equations.by_xielu,
         own={f"act_fn.{each}": f"xielu_{each}" for each in ("alpha_p", "alpha_n", "beta", "eps")},
-        is_gated=False,
         asks={"hidden_act": ("xielu",)},
     ),
     _like_llama(
-        "NanoChat",
-        "nanochat",
+        "NanoChat: nanochat",
+        "rope_base=None is_gated=False",
         equations=equations.normed_after_rope(),
-        rope_base=None,
         rope_frequencies=turned_back,
         begins={"gamma_E": ""},
         ends={"gamma_out": ""},
         outputs=_CAPPED_HEADS,
-        is_gated=False,
         asks={"rope_parameters.rope_type": ("default",)},
     ),
     _like_llama(
-        "DiffLlama",
-        "diffllama",
+        "DiffLlama: diffllama",
         equations=equations.differential,
         own={f"lambda_{kind}{of}": f"lambda_{kind}{of}" for kind in "qk" for of in "12"},
     ),
     _like_llama(
-        "Doge",
-        "doge",
+        "Doge: doge",
         qk_norm="rms",
         longest=a_count("keep_window_size", default=2048),
         window=a_window_of_all,
@@ -1727,32 +1668,27 @@ FAMILIES: tuple[Family, ...] = (
         asks={"is_moe": (False,)},
     ),
     _like_llama(
-        "BitNet",
-        "bitnet",
+        "BitNet: bitnet",
         equations=equations.normed_within,
         own={"attn_sub_norm.weight": "gain_C", "ffn_sub_norm.weight": "gain_G"},
     ),
     _ARCEE,
-    _like(_ARCEE, "Jais 2", "jais2", **_BY_LAYER),
+    _ARCEE.like("Jais 2: jais2", **_BY_LAYER),
     _like_llama(
-        "Helium",
-        "helium",
+        "Helium: helium",
         biases=_biased("", attention_bias="QKV", mlp_bias="123"),
         rope_pairing="interleaved",
     ),
-    _like_llama("Phi-3", "phi3", window=a_window_of_all, rope_dims=a_share()),
+    _like_llama("Phi-3: phi3", window=a_window_of_all, rope_dims=a_share()),
     _GRANITE,
-    _like(
-        _GRANITE,
-        "HyperCLOVA X",
-        "hyperclovax",
+    _GRANITE.like(
+        "HyperCLOVA X: hyperclovax",
         norm=if_so("use_post_norm", "around", "pre", default=True),
         outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logits_scaling", 1.0))},
         own=_around("post_norm1", "post_attention_layernorm", "post_norm2"),
     ),
     _like_llama(
-        "StableLM",
-        "stablelm",
+        "StableLM: stablelm",
         biases=_biased("", use_qkv_bias="QKV"),
         **_BY_LAYER,
         rope_dims=a_share(0.25),
@@ -1762,35 +1698,30 @@ FAMILIES: tuple[Family, ...] = (
         own_gains="each",
     ),
     _like_llama(
-        "StarCoder2",
-        "starcoder2",
+        "StarCoder2: starcoder2",
+        "normalization=layer is_gated=False",
         biases=_biased("", use_bias="QKVO12"),
-        normalization="layer",
         eps=a_number("norm_epsilon"),
         window=a_window_of_all,
         ends=_LAST,
-        is_gated=False,
         weights_layout=OUT_IN,
     ),
     _like_llama(
-        "GLM",
-        "glm",
+        "GLM: glm",
         biases=_biased("", attention_bias="QKV"),
         rope_pairing="interleaved",
         rope_dims=a_share(0.5),
     ),
     _GLM_4,
-    _like(_GLM_4, "GLM-4V", "glm4v_text", biases="QKV"),
+    _GLM_4.like("GLM-4V: glm4v_text", biases="QKV"),
     _like_llama(
-        "ERNIE 4.5", "ernie4_5", biases=_biased("", use_bias="QKVO123"), rope_pairing="interleaved"
+        "ERNIE 4.5: ernie4_5", biases=_biased("", use_bias="QKVO123"), rope_pairing="interleaved"
     ),
-    _like_llama("PaddleOCR-VL", "paddleocr_vl_text", biases=_biased("", use_bias="QKVO123")),
+    _like_llama("PaddleOCR-VL: paddleocr_vl_text", biases=_biased("", use_bias="QKVO123")),
     _OPT,
     _BIOGPT,
-    _like(
-        _BIOGPT,
-        "XGLM",
-        "xglm",
+    _BIOGPT.like(
+        "XGLM: xglm",
         activation=an_activation("activation_function"),
         factor=if_so("scale_embedding", root_of_width("d_model"), default=True),
         begins={"P": "embed_positions.weights"},
@@ -1798,82 +1729,83 @@ FAMILIES: tuple[Family, ...] = (
         sinusoids=FAIRSEQ,
         asks={"add_cross_attention": (False,)},
     ),
-    _like(
-        _GPT2,
-        "GPT-BigCode",
-        "gpt_bigcode",
+    _GPT2.like(
+        "GPT-BigCode: gpt_bigcode",
         scale=None,
         asks={"scale_attn_weights": (True,)},
         key_heads=_ONE_KEY_HEAD,
         fused=if_so("multi_query", (1, "QKV"), _all_three_of("n_head"), default=True),
         weights_layout=OUT_IN,
     ),
-    _like(
-        _GPT2,
-        "GPT-Neo",
-        "gpt_neo",
-        biases="O12",
-        scale="none",
+    _GPT2.like(
+        "GPT-Neo: gpt_neo",
+        "biases=O12 scale=none",
         window=a_window_of_local_layers,
         asks={},
         weights_layout=OUT_IN,
     ),
     _BERT,
-    _like(
-        _BERT,
-        "Splinter",
-        "splinter",
+    _BERT.like(
+        "Splinter: splinter",
         outputs={
             **_OF_TOKENS,
-            "ForQuestionAnswering": Head(  # counted, and not read: its tensors have other names
-                {f"W_{end}": f"qa_outputs.{end}.weight" for end in SPAN},
+            "ForQuestionAnswering": Head(  # reads the token of the question
+                {f"W_{end}": f"splinter_qass.{end}_classifier.weight" for end in SPAN},
                 CLASSES,
                 beside=(*("W_qa", "gamma_qa", "beta_qa") * 4,),
+                is_read=False,
             ),
         },
     ),
-    _like(_BERT, "ERNIE", "ernie", asks={**_BERT.asks, "use_task_id": (False,)}),
-    _like(
-        _BERT,
-        "Megatron-BERT",
-        "megatron-bert",
+    _BERT.like(
+        "BERT generation: bert-generation",
+        causal=if_so("is_decoder", True),
+        begins=_WITHOUT_TYPES,
+        outputs={
+            "Encoder": Head({}, POOLED),
+            "Decoder": Head(
+                {"W_out": "lm_head.decoder.weight", "b_out": "lm_head.decoder.bias lm_head.bias"},
+                is_tied=True,
+            ),
+        },
+        asks={"add_cross_attention": (False,)},
+    ),
+    _BERT.like("ERNIE: ernie", asks={**_BERT.asks, "use_task_id": (False,)}),
+    _BERT.like(
+        "Megatron-BERT: megatron-bert",
         norm="pre",
         begins=_WITHOUT_NORM,
         own=_normed({"1": "attention.ln", "2": "ln"}),
         ends=_at(_NORM, out="encoder.ln"),
     ),
     _ROBERTA,
-    _like(
-        _ROBERTA,
-        "XLM-R XL",
-        "xlm-roberta-xl",
+    _ROBERTA.like(
+        "I-BERT: ibert",
+        ignored=("_integer", "scaling_factor", ".x_min", ".x_max", ".shift"),
+        asks={**_BERT.asks, "quant_mode": (False,)},
+    ),
+    _ROBERTA.like(
+        "XLM-R XL: xlm-roberta-xl",
         norm="pre",
         begins=_WITHOUT_NORM,
         own=_normed({"1": "self_attn_layer_norm", "2": "LayerNorm"}),
         ends=_at(_NORM, out="encoder.LayerNorm"),
     ),
-    _like(
-        _ROBERTA,
-        "RoBERTa, pre-norm",
-        "roberta-prelayernorm",
+    _ROBERTA.like(
+        "RoBERTa, pre-norm: roberta-prelayernorm",
         norm="pre",
         own=_normed({"1": "attention.LayerNorm", "2": "intermediate.LayerNorm"}),
         ends=_at(_NORM, out="LayerNorm"),
     ),
     _ESM,
-    _like(
-        _ESM,
-        "ESM",
-        "esm",
-        positions="none",
+    _ESM.like(
+        "ESM: esm",
+        "positions=none places=P",
         begins={"P": _BERT.begins["P"], **_ESM.begins},
-        places="P",
         asks={**_ESM.asks, "position_embedding_type": ("absolute",)},
     ),
-    _like(
-        _BERT,
-        "DistilBERT",
-        "distilbert",
+    _BERT.like(
+        "DistilBERT: distilbert",
         layers=("transformer.layer.{}.",),
         eps=Fraction(1, 10**12),
         activation=an_activation("activation"),
@@ -1891,53 +1823,45 @@ FAMILIES: tuple[Family, ...] = (
         ),
         asks={},
     ),
-    _like(
-        _ROBERTA,
-        "Longformer",
-        "longformer",
-        reach=lambda config, layer: config.count_of_layer("attention_window", layer) // 2,
-        ignored=(*_linear({"": "query_global key_global value_global"}),),
+    _ROBERTA.like(
+        "Longformer: longformer",
+        **_LOCAL,
         outputs={"ForMaskedLM": _OF_LM_HEAD, **_OF_TOKENS, "Model": _OF_POOLER},
         remarks=_says_what_is_local,
     ),
-    _like(
-        _BERT,
-        "BigBird",
-        "big_bird",
+    _BERT.like(
+        "BigBird: big_bird",
         biases=if_so("use_bias", "QKVO12", "O12", default=True),
         longest=_most_of_bigbird,
         factor=if_so("rescale_embeddings", root_of_width("hidden_size")),
         outputs={
-            **_with_pooler(_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT))),
+            **{
+                name: replace(head, beside=("W_pooler",))
+                for name, head in _of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT)).items()
+            },
             "ForPreTraining": _BERT.outputs["ForPreTraining"],
-            "ForQuestionAnswering": replace(
+            "ForQuestionAnswering": replace(  # separators decide on types of tokens, and on logits
                 USUAL_HEADS["ForQuestionAnswering"],
                 beside=("W_qa1", "W_qa2", "gamma_qa", "beta_qa"),
+                is_read=False,
             ),
             "Model": _pooled("{}pooler"),
         },
         remarks=("attention is not sparse, as for few tokens",),
     ),
-    _like(
-        _BERT,
-        "RoFormer",
-        "roformer",
-        positions="rope",
-        rope_base=10_000,
-        rope_pairing="interleaved",
+    _BERT.like(
+        "RoFormer: roformer",
+        "positions=rope rope_base=10000 rope_pairing=interleaved widens=embeddings_project",
         places="",
         begins=_WITHOUT_PLACES,
-        widens="embeddings_project",
         outputs={
             **_of_encoder(_OF_MASKED, _of_first_dense(_HIDDEN_ACT)),
             "ForMultipleChoice": Head(_at(out="classifier"), CLASSES, labels=("this choice",)),
         },
         asks={**_BERT.asks, "rotary_value": (False,)},
     ),
-    _like(
-        _POST,
-        "XLNet",
-        "xlnet",
+    _POST.like(
+        "XLNet: xlnet",
         layers=("layer.{}.",),
         **_said(activation="ff_activation"),
         equations=equations.with_relative_keys,
@@ -1965,10 +1889,8 @@ FAMILIES: tuple[Family, ...] = (
         remarks=("tokens have no segments, as without token_type_ids",),
     ),
     _DEBERTA_V3,
-    _like(
-        _DEBERTA_V3,
-        "DeBERTa",
-        "deberta",
+    _DEBERTA_V3.like(
+        "DeBERTa: deberta",
         own={
             "q_bias": "b_Q",
             "v_bias": "b_V",
@@ -1980,10 +1902,8 @@ FAMILIES: tuple[Family, ...] = (
         biases="QVO12",
         fused=_all_three_of("num_attention_heads"),
     ),
-    _like(
-        _BERT,
-        "ELECTRA",
-        "electra",
+    _BERT.like(
+        "ELECTRA: electra",
         widens="embeddings_project",
         outputs=_of_encoder(
             _masked(
@@ -2010,19 +1930,15 @@ FAMILIES: tuple[Family, ...] = (
         ),
     ),
     _VIT,
-    _like(
-        _VIT,
-        "I-JEPA",
-        "ijepa",
+    _VIT.like(
+        "I-JEPA: ijepa",
         begins={name: at for name, at in _OF_PATCHES.items() if name != "class_token"},
         outputs={"ForImageClassification": _classes("classifier", "mean")},
     ),
     _CLIP_TEXT,
     _CLIP_VISION,
-    _like(
-        _CLIP_VISION,
-        "BLIP vision",
-        "blip blip_vision_model",
+    _CLIP_VISION.like(
+        "BLIP vision: blip blip_vision_model",
         begins={
             "E": "embeddings.patch_embedding.weight",
             "b_E": "embeddings.patch_embedding.bias",
@@ -2031,24 +1947,18 @@ FAMILIES: tuple[Family, ...] = (
         },
         usual={**_CLIP_VISION.usual, "image_size": 384, "patch_size": 16, "hidden_act": "gelu"},
     ),
-    _like(
-        _CLIP_VISION,
-        "OWL-ViT vision",
-        "owlvit owlvit_vision_model owlv2 owlv2_vision_model",
+    _CLIP_VISION.like(
+        "OWL-ViT vision: owlvit owlvit_vision_model owlv2 owlv2_vision_model",
         begins={**_CLIP_VISION.begins, **_at(_NORM, E="pre_layernorm")},
     ),
-    _like(
-        _CLIP_TEXT,
-        "SigLIP text",
-        "siglip siglip_text_model siglip2 siglip2_text_model",
+    _CLIP_TEXT.like(
+        "SigLIP text: siglip siglip_text_model siglip2 siglip2_text_model",
         causal=None,
         outputs={"Model": _OF_LAST_TOKEN},
         usual=_USUAL_OF_SIGLIP,
     ),
-    _like(
-        _CLIP_VISION,
-        "SigLIP vision",
-        "siglip siglip_vision_model",
+    _CLIP_VISION.like(
+        "SigLIP vision: siglip siglip_vision_model",
         begins={
             "E": "embeddings.patch_embedding.weight",
             "b_E": "embeddings.patch_embedding.bias",
@@ -2060,35 +1970,26 @@ FAMILIES: tuple[Family, ...] = (
         },
         usual={**_USUAL_OF_SIGLIP, "patch_size": 16},
     ),
+    _AIM_TEXT,
+    _AIM_VISION,
     _DINO_V3,
     _BEIT,
-    _like(
-        _BEIT,
-        "BEiT",
-        " ".join(_BEIT.types),
-        ends=_at(_NORM, out="layernorm"),
-        outputs=_OF_ONE_IMAGE,
-        asks={"use_mean_pooling": (False,)},
+    _BEIT.like(
+        ends=_at(_NORM, out="layernorm"), outputs=_OF_ONE_IMAGE, asks={"use_mean_pooling": (False,)}
     ),
-    _like(
-        _CLIP_VISION,
-        "MLCD",
-        "mlcd mlcd_vision_model",
+    _CLIP_VISION.like(
+        "MLCD: mlcd mlcd_vision_model",
         equations=equations.turned_in_plane,
         begins={name: at for name, at in _CLIP_VISION.begins.items() if name != "P"},
         shared={"class_angle": "class_pos_emb"},
     ),
     _DINO,
-    _like(
-        _DINO,
-        "DINOv2 with registers",
-        "dinov2_with_registers",
+    _DINO.like(
+        "DINOv2 with registers: dinov2_with_registers",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.register_tokens"},
     ),
-    _like(
-        _VIT,
-        "DeiT",
-        "deit",
+    _VIT.like(
+        "DeiT: deit",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
         outputs={
             **_OF_ONE_IMAGE,
@@ -2101,10 +2002,8 @@ FAMILIES: tuple[Family, ...] = (
             "Model": _OF_IMAGE_POOLER,
         },
     ),
-    _like(
-        _VIT,
-        "AST",
-        "audio-spectrogram-transformer",
+    _VIT.like(
+        "AST: audio-spectrogram-transformer",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.distillation_token"},
         convolutions=(("embeddings.patch_embeddings.projection", 1),),
         outputs={
@@ -2119,10 +2018,8 @@ FAMILIES: tuple[Family, ...] = (
             )
         },
     ),
-    _like(
-        _BERT,
-        "ALBERT",
-        "albert",
+    _BERT.like(
+        "ALBERT: albert",
         layers=("encoder.albert_layer_groups.{}.albert_layers.{}.",),
         count=lambda config, layer: config.count("num_hidden_layers") * _in_group(config, layer),
         stored=_albert_layer,
@@ -2134,10 +2031,8 @@ FAMILIES: tuple[Family, ...] = (
             Model=_pooled("{}pooler"),
         ),
     ),
-    _like(
-        _BERT,
-        "RemBERT",
-        "rembert",
+    _BERT.like(
+        "RemBERT: rembert",
         widens="encoder.embedding_hidden_mapping_in",
         outputs=_of_encoder(
             replace(_masked("cls.predictions.", "dense", "LayerNorm", "decoder"), is_tied=False),
@@ -2146,20 +2041,14 @@ FAMILIES: tuple[Family, ...] = (
         ),
     ),
     _MODERNBERT,
-    _like(
-        _MODERNBERT,
-        "ModernBERT decoder",
-        "modernbert-decoder",
-        block="decoder",
-        causal=True,
-        reach=None,
+    _MODERNBERT.like(
+        "ModernBERT decoder: modernbert-decoder",
+        "block=decoder causal=True reach=None",
         window=a_window,
         outputs={"ForCausalLM": replace(_modern_head("lm_head"), gives=NEXT, reads="last")},
     ),
-    _like(
-        _ROTARY_BERT,
-        "Nomic BERT",
-        "nomic_bert",
+    _ROTARY_BERT.like(
+        "Nomic BERT: nomic_bert",
         is_gated=True,
         biases="",
         own={**_linear({"3": "fc11", "1": "fc12"}), **_ROTARY_BERT.own},
@@ -2171,19 +2060,14 @@ FAMILIES: tuple[Family, ...] = (
             **_OF_TOKENS,
         },
     ),
-    _like(
-        _ROTARY_BERT,
-        "Jina v3",
-        "jina_embeddings_v3",
+    _ROTARY_BERT.like(
+        "Jina v3: jina_embeddings_v3",
         begins=_TYPES | _at(_NORM, E="emb_ln"),
         outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
     ),
-    _like(
-        _ROTARY_BERT,
-        "GTE",
-        "gte",
-        is_gated=True,
-        biases="QKVO2",
+    _ROTARY_BERT.like(
+        "GTE: gte",
+        "is_gated=True biases=QKVO2",
         layers=("encoder.layer.{}.",),
         begins=_TYPES | _at(_NORM, E="embeddings.LayerNorm"),
         optional={"W_type": "type_vocab_size"},
@@ -2195,10 +2079,8 @@ FAMILIES: tuple[Family, ...] = (
         },
     ),
     _like_llama(
-        "EuroBERT",
-        "eurobert",
-        block="encoder",
-        causal=None,
+        "EuroBERT: eurobert",
+        "block=encoder causal=None",
         outputs={
             "ForMaskedLM": replace(
                 _OF_BIASED_WORDS, gives=MASKED, reads="all", optional={"b_out": "mlp_bias"}
@@ -2214,56 +2096,66 @@ FAMILIES: tuple[Family, ...] = (
             ),
         },
     ),
-    _like(
-        _BERT,
-        "MPNet",
-        "mpnet",
-        rel_max_distance=128,
+    _BERT.like(
+        "MPNet: mpnet",
+        "rel_max_distance=128 offset=2 pads=pad_token_id",
         begins=_WITHOUT_TYPES,
-        offset=2,
-        pads="pad_token_id",
         shared={"rel_bias": "encoder.relative_attention_bias.weight"},
         own=_linear({each: f"attention.attn.{each.lower()}" for each in "QKVO"}),
         outputs=_of_encoder(_OF_LM_HEAD, _of_first_dense("tanh"), Model=_OF_POOLER),
         asks={"relative_attention_num_buckets": (32,)},
     ),
     _like_bart(
-        "Marian",
-        "marian",
+        "Marian: marian",
         _of_sinusoids,
         norm="post",
         outputs={"MTModel": _BART_HEADS["ForConditionalGeneration"]},
         sinusoids=USUAL,
     ),
-    _like_bart("BART", "bart", _of_words, norm="post"),
-    _like_bart("mBART", "mbart", _of_words),
-    _like_bart("Pegasus", "pegasus", _of_sinusoids),
-    _like_bart("Blenderbot", "blenderbot", _of_sinusoids),
+    _like_bart("BART: bart", _of_words, norm="post"),
+    _like_bart("mBART: mbart", _of_words),
+    _like_bart("Pegasus: pegasus", _of_sinusoids),
+    _like_bart("Blenderbot: blenderbot", _of_sinusoids),
     _like_bart(
-        "Blenderbot small",
-        "blenderbot-small",
+        "Blenderbot small: blenderbot-small",
         lambda side: _of_words(side) | {"offset": 0},
         norm="post",
         of_decoder={"equations": equations.normed_before_places("1"), "factor": None},
     ),
     _like_bart(
-        "M2M-100 and NLLB",
-        "m2m_100",
-        lambda side: _of_sinusoids(side) | {"offset": None, "pads": "pad_token_id"},
+        "M2M-100 and NLLB: m2m_100",
+        lambda side: {
+            **_of_sinusoids(side),
+            "begins": {"P": f"{side}.embed_positions.weights"},
+            "offset": None,
+            "pads": "pad_token_id",
+        },
         sinusoids=FAIRSEQ,
     ),
     _like_bart(
-        "MVP",
-        "mvp",
+        "FSMT: fsmt",
+        lambda side: _of_sinusoids(side) | {"offset": None, "pads": "pad_token_id"},
+        norm="post",
+        outputs={
+            "ForConditionalGeneration": Head(
+                {"W_out": "{}decoder.output_projection.weight"}, is_tied=True
+            )
+        },
+        sinusoids=FAIRSEQ,
+    ),
+    _like_bart("LED: led", lambda side: _of_words(side) | {"offset": 0}, norm="post").like(
+        "LED: led", **_LOCAL, own=_linear({"O": "self_attn.output"}), remarks=_WITHOUT_GLOBAL
+    ),
+    _like_bart(
+        "MVP: mvp",
         _of_words,
         norm="post",
         asks={"use_prompt": (False,), "is_encoder_decoder": (True,)},
     ),
-    _like_bart("PLBart", "plbart", _of_words, norm="post"),
+    _like_bart("PLBart: plbart", _of_words, norm="post"),
     replace(
         _like_bart(
-            "Whisper",
-            "whisper",
+            "Whisper: whisper",
             lambda side: {"begins": {"P": f"{side}.embed_positions.weight"}},
             outputs={"ForConditionalGeneration": Head({"W_out": "proj_out.weight"}, is_tied=True)},
             biases="QVO12",
@@ -2272,17 +2164,22 @@ FAMILIES: tuple[Family, ...] = (
         convolutions=(("encoder.conv1", 1), ("encoder.conv2", 2)),
         outputs={"ForAudioClassification": _OF_AUDIO},
     ),
-    _like_t5("T5", "t5", _t5_shrinks),
-    _like_t5("mT5", "mt5"),
+    _like_t5("T5: t5", _t5_shrinks),
+    _like_t5("mT5: mt5"),
     _like_t5(
-        "UMT5", "umt5", _t5_shrinks, shared={}, own={"relative_attention_bias.weight": "rel_bias"}
+        "UMT5: umt5", _t5_shrinks, shared={}, own={"relative_attention_bias.weight": "rel_bias"}
+    ),
+    _like_t5("LongT5: longt5", _t5_shrinks).like(
+        "LongT5: longt5",
+        reach=a_count("local_radius"),
+        own=_linear({x.upper(): f"LocalSelfAttention.{x}" for x in "qkvo"}),
+        shared={"rel_bias": "layer.0.LocalSelfAttention.relative_attention_bias.weight"},
+        asks={"encoder_attention_type": ("local",)},
     ),
     *_with_pre_norm(_WAV2VEC),
     *_with_pre_norm(
-        _like(
-            _WAV2VEC,
-            "WavLM",
-            "wavlm",
+        _WAV2VEC.like(
+            "WavLM: wavlm",
             equations=equations.biased_by_gates,
             own={
                 **_WAV2VEC.own,
@@ -2294,19 +2191,17 @@ FAMILIES: tuple[Family, ...] = (
         )
     ),
     _like_llama(
-        "OLMo",
-        "olmo",
+        "OLMo: olmo",
         normalization="layer",
         eps=_TORCH_EPS,
         equations=equations.clipped("clip_qkv"),
         ends={"gamma_out": ""},
     ),
     _OLMO_2,
-    _like(_OLMO_2, "OLMo 3", "olmo3", window=_WINDOW_BUT_IN_EVERY_4),
+    _OLMO_2.like("OLMo 3: olmo3", window=_WINDOW_BUT_IN_EVERY_4),
     _EXAONE_4,
     _like_llama(
-        "EXAONE",
-        "exaone",
+        "EXAONE: exaone",
         eps=if_given(
             "layer_norm_epsilon", a_number("layer_norm_epsilon"), a_number("rms_norm_eps")
         ),
@@ -2314,34 +2209,25 @@ FAMILIES: tuple[Family, ...] = (
         weights_layout=OUT_IN,
     ),
     _like_llama(
-        "Nemotron",
-        "nemotron",
-        normalization="layer",
+        "Nemotron: nemotron",
+        "normalization=layer gain_above=1 is_gated=False",
         eps=a_number("norm_eps"),
         rope_dims=a_share(0.5),
-        gain_above=1,
-        is_gated=False,
         ends=_LAST,
     ),
-    _like(
-        _DECODER,
-        "Bloom",
-        "bloom",
-        alibi=True,
-        activation="gelu-tanh",
+    _DECODER.like(
+        "Bloom: bloom",
+        "alibi=True activation=gelu-tanh",
         eps=a_number("layer_norm_epsilon"),
         begins=_at(_NORM, E="word_embeddings_layernorm"),
         asks={"apply_residual_connection_post_layernorm": (False,)},
         own=DENSE,
         fused=_all_three_of("n_head", "num_attention_heads"),
     ),
-    _like(
-        _DECODER,
-        "MPT",
-        "mpt",
+    _DECODER.like(
+        "MPT: mpt",
+        "alibi=True activation=gelu",
         biases="",
-        alibi=True,
-        activation="gelu",
         eps=a_number("layer_norm_epsilon", 1e-5),
         scale=a_number_or_none("attn_config.softmax_scale"),
         equations=equations.clipped("attn_config.clip_qkv"),
@@ -2358,129 +2244,156 @@ FAMILIES: tuple[Family, ...] = (
         },
         own=_linear({"1": "ffn.up_proj"}),
     ),
-    _like_llama(
-        "GPT-NeoX",
-        "gpt_neox",
-        biases=_biased("12", attention_bias="QKVO"),
-        **_BY_LAYER,
-        rope_dims=a_share(0.25),
-        parallel=if_so("use_parallel_residual", "own", "none", default=True),
-        own=DENSE,
-        is_gated=False,
-        fused=_all_three_of("num_attention_heads"),
+    _GPT_NEOX,
+    _GPT_NEOX.like(
+        "GPT-NeoX Japanese: gpt_neox_japanese",
+        parallel=None,
+        rope_dims=a_share(),
+        biases=lambda config, layer: "O" * (layer == config.count("num_hidden_layers") - 1),
+        own={**DENSE, "attention.dense_bias": "b_O"},
     ),
     _GPT_J,
-    _like(_GPT_J, "CodeGen", "codegen", fused=(4, "QVK")),
+    _GPT_J.like("CodeGen: codegen", fused=(4, "QVK")),
     _like_llama(
-        "Falcon",
-        "falcon",
+        "Falcon: falcon",
+        "normalization=layer is_gated=False",
         biases=_biased("", bias="QKVO12"),
-        normalization="layer",
         eps=a_number("layer_norm_epsilon"),
         activation=an_activation("activation", default="gelu"),
         parallel=_falcon_parallel,
         ends=_LAST,
         asks={"alibi": (False,)},
         own={**DENSE, **_normed({"1": "ln_attn", "2": "ln_mlp"})},
-        is_gated=False,
         key_heads=_FALCON_KEY_HEADS,
-        fused=_falcon_blocks,
+        fused=lambda config, layer: (
+            _FALCON_KEY_HEADS(config, 0) or config.count("num_attention_heads"),
+            "QKV",
+        ),
     ),
     _PHI,
-    _like(
-        _PHI,
-        "Persimmon",
-        "persimmon",
+    _PHI.like(
+        "Persimmon: persimmon",
         parallel=None,
         outputs=_HEADS,
         fused=_all_three_of("num_attention_heads"),
     ),
-    _like_cohere("Cohere", "cohere", qk_norm=if_so("use_qk_norm", "layer")),
+    _like_cohere("Cohere: cohere", qk_norm=if_so("use_qk_norm", "layer")),
     _COHERE_2,
-    _like(
-        _COHERE_2,
-        "Cohere 2 MoE",
-        "cohere2_moe",
+    _like_cohere(
+        "Cohere Compass: cohere_compass_text",
+        rope_pairing="halves",
+        window=a_window,
+        positions=lambda config, layer: (
+            "rope"
+            if config.get("rope_parameters." + config.of_layer("layer_types", layer))
+            else "none"
+        ),
+        outputs={
+            "ForCausalLM": replace(
+                _OF_WORDS, shrinks=if_given("logit_scale", _factor("logit_scale"), 1)
+            )
+        },
+    ),
+    _COHERE_2.like(
+        "Cohere 2 MoE: cohere2_moe",
         **_ROUTED,
-        router=where(_is_by_sigmoids, "sigmoid", "softmax"),
-        router_norm=where(_is_by_sigmoids, _BY_CONFIG, True),
+        router=one_of({"softmax": "softmax", "sigmoid": "sigmoid"}, "expert_selection_fn"),
+        router_norm=where(
+            lambda config, _: config.get("expert_selection_fn") == "sigmoid", _BY_CONFIG, True
+        ),
         normalization=if_given("rms_norm_eps", "rms", "layer"),
         eps=if_given("rms_norm_eps", a_number("rms_norm_eps", 0), a_number("layer_norm_eps")),
         positions=where(_is_turned_in_cohere, "rope", "none"),
         asks={"shared_expert_combination_strategy": ("sum",)},
     ),
     _like_llama(
-        "Laguna",
-        "laguna",
+        "Laguna: laguna",
+        "router=sigmoid qk_norm=rms",
         heads=lambda config, layer: config.count_of_layer("num_attention_heads_per_layer", layer),
         **_ROUTED,
-        router="sigmoid",
         router_scale=a_number("moe_routed_scaling_factor", 1.0),
-        qk_norm="rms",
         window=a_window,
         rope_dims=a_share(),
         equations=equations.gated("log(1 + exp({0}))", (True, "per-head")),
         own={"self_attn.g_proj.weight": "W_gate"},
         asks={"moe_router_logit_softcapping": (0,)},
     ),
-    _like(
-        _DEEPSEEK_V3,
-        "DeepSeek-V2",
-        "deepseek_v2",
+    _DEEPSEEK_V3.like(
+        "DeepSeek-V2: deepseek_v2",
+        "rope_pairing=interleaved router_norm=False router=None",
         biases=_biased("", attention_bias="O", mlp_bias="123"),
-        rope_pairing="interleaved",
-        router_norm=False,
-        router=None,
     ),
     _DEEPSEEK_V3,
-    _like(
-        _DEEPSEEK_V3,
-        "GLM-4 MoE Lite",
-        "glm4_moe_lite",
+    _DEEPSEEK_V3.like(
+        "Mistral 4: mistral4",
+        "router=None router_groups=None top_groups=None",
+        equations=lambda config, layer: equations.tuned_if_long(
+            config, layer, _latent_scale(config, layer)
+        ),
+        asks={"n_group": (1, None)},
+    ),
+    _DEEPSEEK_V3.like(
+        "A.X K1: axk1",
+        equations=equations.with_normed_experts,
+        own={**_LATENT, "post_mlp_layernorm.weight": "gain_moe"},
+    ),
+    _DEEPSEEK_V3.like(
+        "GLM-4 MoE Lite: glm4_moe_lite",
         asks={**_DEEPSEEK_V3.asks, **dict.fromkeys(PARTS_OF_ROPE, (1, None))},
     ),
-    _like(
-        _DEEPSEEK_V3,
-        "DeepSeek-V3.2",
-        "deepseek_v32 glm_moe_dsa",
+    _DEEPSEEK_V3.like(
+        "DeepSeek-V3.2: deepseek_v32 glm_moe_dsa",
         longest=a_count("index_topk"),
         ignored=_OF_INDEXER,
         remarks=("an indexer chooses keys: all of them up to index_topk tokens, the most here",),
     ),
     _YOUTU,
-    _like(
-        _YOUTU,
-        "MiniCPM3",
-        "minicpm3",
+    _YOUTU.like(
+        "MiniCPM3: minicpm3",
         biases=_BIASED,
         rope_pairing="halves",
         residual_scale=_depth_scale,
         factor=_factor("scale_emb"),
-        outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_minicpm_shrinks)},
+        outputs={
+            "ForCausalLM": replace(
+                _OF_WORDS,
+                shrinks=lambda config, _: (
+                    config.count("dim_model_base") / config.count("hidden_size")
+                ),
+            )
+        },
     ),
     _GLM_4_MOE,
-    _like(_GLM_4_MOE, "Solar Open", "solar_open", qk_norm=None, rope_dims=a_share()),
-    _like(
-        _GLM_4_MOE,
-        "Sarvam MoE",
-        "sarvam_moe",
+    _GLM_4_MOE.like("Solar Open: solar_open", qk_norm=None, rope_dims=a_share()),
+    _GLM_4_MOE.like(
+        "Sarvam MoE: sarvam_moe",
         rope_dims=a_share(),
         own={**DENSE, **_normed({"Q": "query_layernorm", "K": "key_layernorm"})},
     ),
-    _like_llama("dots.llm1", "dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window),
     _like_llama(
-        "MiniMax-M2",
-        "minimax_m2",
-        **_ROUTED,
-        router="sigmoid",
-        qk_norm="rms-all",
+        "MiMo-V2-Flash: mimo_v2_flash",
+        biases=_biased("", attention_bias="QKV"),
+        **_ROUTED_BY_GROUPS,
+        window=a_window,
         rope_dims=a_share(),
-        own_gains="each",
+        key_heads=lambda config, layer: (
+            config.count("num_key_value_heads") * (2 if a_window(config, layer) else 1)
+        ),
+        rearranged=_scaled_values,
+        sinks=a_window,
+        own={**_SINKS, "attention_sink_bias": "sinks"},
+        remarks=("W_V and b_V contain attention_value_scale",),
     ),
-    _like_llama("Mixtral", "mixtral", **_ROUTED, window=a_window_of_all),
+    _like_llama("dots.llm1: dots1", **_ROUTED_BY_GROUPS, qk_norm="rms", window=a_window),
     _like_llama(
-        "DBRX",
-        "dbrx",
+        "MiniMax-M2: minimax_m2",
+        "router=sigmoid qk_norm=rms-all own_gains=each",
+        **_ROUTED,
+        rope_dims=a_share(),
+    ),
+    _like_llama("Mixtral: mixtral", **_ROUTED, window=a_window_of_all),
+    _like_llama(
+        "DBRX: dbrx",
         normalization="layer",
         eps=_TORCH_EPS,
         activation=an_activation("ffn_config.ffn_act_fn.name", default="silu"),
@@ -2493,25 +2406,20 @@ FAMILIES: tuple[Family, ...] = (
         asks={"ffn_config.moe_normalize_expert_weights": (1, None)},
     ),
     _like_llama(
-        "PhiMoE",
-        "phimoe",
+        "PhiMoE: phimoe",
+        "router_norm=False normalization=layer",
         **_ROUTED,
-        router_norm=False,
         equations=equations.sparsely_mixed,
         window=a_window_of_all,
-        normalization="layer",
         ends=_LAST,
         outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "lm_head_bias"})},
         asks={"num_experts_per_tok": (2,)},
     ),
     _like_llama(
-        "AFMoE",
-        "afmoe",
+        "AFMoE: afmoe",
+        "router=sigmoid norm=around qk_norm=rms",
         **_ROUTED,
-        router="sigmoid",
         router_scale=a_number("route_scale", 1.0),
-        norm="around",
-        qk_norm="rms",
         window=a_window,
         positions=where(a_window, "rope", "none"),
         equations=equations.gated(),
@@ -2522,54 +2430,43 @@ FAMILIES: tuple[Family, ...] = (
         },
     ),
     _like_llama(
-        "Aria",
-        "aria_text",
+        "Aria: aria_text",
         asks={"hidden_act": ("silu",)},  # that of shared experts alone
         top_k=a_count("moe_topk"),
         own={"experts.fc1.weight": "W_13", "experts.fc2.weight": "W_2"},
     ),
-    _like(_EXAONE_4, "EXAONE MoE", "exaone_moe", **_ROUTED_BY_GROUPS, norm="pre", own={}),
-    _like(_OLMO_2, "FlexOlmo", "flex_olmo", **_QWEN_ROUTED),
+    _EXAONE_4.like("EXAONE MoE: exaone_moe", **_ROUTED_BY_GROUPS, norm="pre", own={}),
+    _OLMO_2.like("FlexOlmo: flex_olmo", **_QWEN_ROUTED),
     _like_llama(
-        "Qwen2-MoE",
-        "qwen2_moe",
+        "Qwen2-MoE: qwen2_moe",
         biases=if_so("qkv_bias", "QKV", "", default=True),
         **_QWEN_ROUTED,
         window=a_window,
         own={"shared_expert_gate.weight": "W_sgate"},
     ),
     _QWEN3_MOE,
-    _like(_QWEN3_MOE, "Qwen3-Omni-MoE", "qwen3_omni_moe_text", window=None),
-    _like(_QWEN3_MOE, "Mellum", "mellum", window=a_window),
-    _like(
-        _QWEN3_MOE,
-        "Flint",
-        "flint",
+    _QWEN3_MOE.like("Qwen3-Omni-MoE: qwen3_omni_moe_text", window=None),
+    _QWEN3_MOE.like("Mellum: mellum", window=a_window),
+    _QWEN3_MOE.like(
+        "Flint: flint",
         router="sigmoid",
         window=a_window,
         positions=where(a_window, "rope", "none"),
         own={"self_attn.softmax_offset": "sinks"},
     ),
     _like_llama(
-        "HunYuan 3",
-        "hy_v3",
+        "HunYuan 3: hy_v3",
+        "router=sigmoid qk_norm=rms",
         **_ROUTED,
-        router="sigmoid",
         router_scale=a_number("router_scaling_factor"),
-        qk_norm="rms",
     ),
-    _like(_QWEN3_MOE, "Qwen3-VL-MoE", "qwen3_vl_moe_text", router_norm=True, window=None),
+    _QWEN3_MOE.like("Qwen3-VL-MoE: qwen3_vl_moe_text", router_norm=True, window=None),
     _HUNYUAN,
-    _like(
-        _HUNYUAN,
-        "HunYuan MoE",
-        "hunyuan_v1_moe",
-        top_k=a_count("moe_topk"),
-        usual={"n_shared_experts": 1},
+    _HUNYUAN.like(
+        "HunYuan MoE: hunyuan_v1_moe", top_k=a_count("moe_topk"), usual={"n_shared_experts": 1}
     ),
     _like_llama(
-        "ERNIE 4.5 MoE",
-        "ernie4_5_moe",
+        "ERNIE 4.5 MoE: ernie4_5_moe",
         biases=_biased("", use_bias="QKVO123"),
         outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "use_bias"})},
         usual={"use_bias": False},
@@ -2577,23 +2474,16 @@ FAMILIES: tuple[Family, ...] = (
         rope_pairing="interleaved",
     ),
     _like_llama(
-        "OLMoE",
-        "olmoe",
+        "OLMoE: olmoe",
+        "qk_norm=rms-all own_gains=each",
         **_QWEN_ROUTED,
-        qk_norm="rms-all",
         equations=equations.clipped("clip_qkv", "Q", "K"),
-        own_gains="each",
     ),
     _GPT_OSS,
-    _like(
-        _GPT_OSS,
-        "OpenAI privacy filter",
-        "openai_privacy_filter",
-        block="encoder",
-        causal=None,
-        window=None,
+    _GPT_OSS.like(
+        "OpenAI privacy filter: openai_privacy_filter",
+        "block=encoder causal=None window=None rope_pairing=interleaved",
         reach=a_count("sliding_window"),
-        rope_pairing="interleaved",
         own={
             **_GPT_OSS.own,
             "experts.gate_up_proj": "W_13",
@@ -2602,41 +2492,31 @@ FAMILIES: tuple[Family, ...] = (
         },
     ),
     _like_llama(
-        "Llama 4",
-        "llama4_text",
+        "Llama 4: llama4_text",
+        "router=sigmoid router_scales=inputs router_norm=False "
+        "rope_pairing=interleaved own_gains=none",
         **_ROUTED,
-        router="sigmoid",
-        router_scales="inputs",
-        router_norm=False,
-        rope_pairing="interleaved",
         positions=where(_has_rope, "rope", "none"),
         qk_norm=where(_has_rope, if_so("use_qk_norm", "rms", default=True)),
         equations=equations.tuned_or_chunked(_has_rope),
-        own_gains="none",
         usual={"n_shared_experts": 1},
     ),
     _LFM2,
     _LFM3,
     _LFM2_MOE,
     _QWEN_3_NEXT,
-    _like(_QWEN_3_NEXT, "Qwen3.5", "qwen3_5_text", top_k=None),
-    _like(_QWEN_3_NEXT, "Qwen3.5 MoE", "qwen3_5_moe_text", router_norm=None),
+    _QWEN_3_NEXT.like("Qwen3.5: qwen3_5_text", top_k=None),
+    _QWEN_3_NEXT.like("Qwen3.5 MoE: qwen3_5_moe_text", router_norm=None),
     _BAMBA,
     _JAMBA,
     _MAMBA,
-    _like(
-        _MAMBA,
-        "Falcon Mamba",
-        "falcon_mamba",
-        equations=mixers.selective("mixer_rms_eps").equations,
+    _MAMBA.like(
+        "Falcon Mamba: falcon_mamba", equations=mixers.selective("mixer_rms_eps").equations
     ),
-    _like(
-        _MAMBA, "Mamba-2", "mamba2", **_mixed(_never, mixers.SPACE), own={**_OF_SPACES, **_OF_NORMS}
-    ),
+    _MAMBA.like("Mamba-2: mamba2", **_mixed(_never, mixers.SPACE), own={**_OF_SPACES, **_OF_NORMS}),
     _FALCON_H1,
     _like_llama(
-        "MiniMax",
-        "minimax",
+        "MiniMax: minimax",
         **_ROUTED,
         **_mixed(_ATTENDS_FIRST, mixers.LIGHTNING, mixers.weighed("full_attn")),
         window=a_window_of_all,
@@ -2647,10 +2527,8 @@ FAMILIES: tuple[Family, ...] = (
     _KIMI,
     _NEMOTRON_H,
     _GRANITE_MOE,
-    _like(
-        _GRANITE_MOE,
-        "Granite hybrid",
-        "granitemoehybrid",
+    _GRANITE_MOE.like(
+        "Granite hybrid: granitemoehybrid",
         **_of_spaces(_ATTENDS, _BIASED, _biased("", mamba_proj_bias="O")),
         positions=where(
             lambda config, layer: config.get("position_embedding_type", None) == "rope",
@@ -2661,21 +2539,20 @@ FAMILIES: tuple[Family, ...] = (
         routes=lambda config, layer: config.whole("num_local_experts", 8) > 0,
         own={**_GRANITE_MOE.own, **_OF_SPACES},
     ),
-    _like(_GRANITE, "Granite with windows", "granite_swa", **_OF_BASES, own=_SINKS),
-    _like(
-        _GRANITE_MOE,
-        "Granite MoE with windows",
-        "granitemoe_swa",
-        **_OF_BASES,
-        own={**_GRANITE_MOE.own, **_SINKS},
+    _GRANITE.like("Granite with windows: granite_swa", **_OF_BASES, own=_SINKS),
+    _GRANITE_MOE.like(
+        "Granite MoE with windows: granitemoe_swa", **_OF_BASES, own={**_GRANITE_MOE.own, **_SINKS}
     ),
 )
 FAMILIES += (
-    *(_alone(row) for row in FAMILIES if row.decoder and row.decoder.layers[0] == _OF_DECODERS),
+    *(
+        _alone(row)
+        for row in FAMILIES
+        if row.decoder and row.decoder.sides["cross"] == "encoder_attn."
+    ),
     _alone(
         _like_bart(
-            "TrOCR",
-            "trocr",
+            "TrOCR: trocr",
             _of_words,
             norm="post",
             optional=dict.fromkeys(("gamma_E", "beta_E"), "layernorm_embedding"),

@@ -5,7 +5,7 @@ A family is data. The names that all families share are in `names`.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
@@ -41,6 +41,7 @@ _OF_ATTENTIONS = (
     "scale window softcap positions qk_norm qk_eps rope_base rope_scaling rope_dims rope_pairing"
 )
 """The settings of a layer that only an attention reads."""
+_WORDS = {"None": None, "True": True, "False": False}
 USUAL, FAIRSEQ = "usual", "fairseq"
 NEXT, MASKED, CLASSES, POOLED = "next", "masked", "classes", "pooled"
 """The output of a head: the next token, the masked token, classes, or a vector."""
@@ -65,6 +66,7 @@ class Head:
     stops: returns the position of the token that it reads, of token ids; None for the last one that
         is not padding.
     beside: what its class has and it does not read, as in shapes.txt.
+    is_read: whether it is more than counted.
     """
 
     tensors: Mapping[str, str]
@@ -79,6 +81,7 @@ class Head:
     optional: Mapping[str, str] = field(default_factory=dict)
     stops: Callable[[Config, Sequence[int]], int] | None = None
     beside: tuple[str, ...] = ()
+    is_read: bool = True
 
 
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
@@ -163,6 +166,7 @@ class Family:
     feeds: whether a layer has a feed-forward part.
     routes: whether a layer with a feed-forward part has experts; None if other keys say it.
     mixing: the sizes of what mixes tokens without an attention; None for nothing.
+    sinks: whether a layer has those that `own` names.
     rearranged: returns the fields of a layer from those that its tensors are named for.
     """
 
@@ -210,7 +214,24 @@ class Family:
     feeds: Any = True
     routes: Any = None
     mixing: Any = None
+    sinks: Any = True
     rearranged: Callable[[Config, int, dict[str, Any]], dict[str, Any]] = lambda *given: given[-1]
+
+    def like(self, named: str = "", said: str = "", /, **own: Any) -> "Family":
+        """Return a row with what this one has, and its own fields and settings.
+
+        named: its title and the types of its configs, as "Phi: phi phi2"; "" for the same.
+        said: those of one word or number, as "norm=post qk_norm=None".
+        own: fields of `Family`; all others are settings.
+        """
+        words = (each.partition("=")[::2] for each in said.split())
+        own |= {name: _WORDS.get(it, int(it) if it.isdigit() else it) for name, it in words}
+        if "rope_dims" in own:  # the share of columns that rope turns is not ignored
+            own.setdefault("remarks", ())
+        title, _, types = named.rpartition(": ")
+        settings = {n: own.pop(n) for n in [*own] if n not in self.__dataclass_fields__}
+        own |= {"title": title, "types": (*types.split(),)} if named else {}
+        return replace(self, settings={**self.settings, **settings}, **own)
 
     def own_config(self, config: Config) -> Config:
         """Return the config of its tower, with the usual values of omitted keys.
@@ -300,6 +321,7 @@ _OWN_KEYS = {
     "xglm": "num_layers attention_heads d_model",
     "bart mbart marian pegasus blenderbot blenderbot-small m2m_100 mvp plbart": "d_model "
     "max_position_embeddings",
+    "led": "d_model max_encoder_position_embeddings max_decoder_position_embeddings",
     "whisper": "d_model max_source_positions max_target_positions",
 }
 """The keys of sizes, by the types whose classes have other ones than usual."""

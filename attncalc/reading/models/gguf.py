@@ -43,6 +43,16 @@ _KEYS = {
     "rope.freq_base": "rope_theta",
 }
 """Keys of a config, by those of a file after the name of the architecture."""
+_OF_WIDTH = "embedding_length", "attention.head_count"
+_NEUTRAL: dict[str, tuple[Any, ...]] = {
+    "rope.scaling.type": ("none", "linear"),
+    "attention.causal": (True,),
+    **dict.fromkeys(("logit_scale", "embedding_scale", "residual_scale"), (1,)),
+    **dict.fromkeys(("rope.scale_linear", "rope.scaling.attn_factor"), (1,)),
+    **dict.fromkeys(("expert_count", "attention.scale", "attention.clamp_kqv"), (0,)),
+    **dict.fromkeys(("attn_logit_softcapping", "final_logit_softcapping"), (0,)),
+}
+"""Keys that change numbers, with the values that change none."""
 _TYPES = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}
 """The start of the class of each architecture."""
 _OF_LAYER = {
@@ -275,8 +285,11 @@ def open_gguf(path: Path) -> tuple[Config, GgufWeights]:
         if not name.startswith("model.layers.") and name not in (*_OTHERS.values(), FREQUENCIES):
             raise InputError(f"{path}: {quoted(name)} is in it, and nothing here reads it")
     values = {key: said[f"{kind}.{own}"] for own, key in _KEYS.items() if f"{kind}.{own}" in said}
-    for key in ("expert_count", "rope.scaling.type"):
-        if said.get(f"{kind}.{key}", 0) not in (0, "none", "linear"):
+    wide, heads = (said.get(f"{kind}.{each}", 1) for each in _OF_WIDTH)
+    width = said.get(f"{kind}.attention.key_length", wide // heads if heads else 0)
+    neutral = {**_NEUTRAL, "rope.dimension_count": (width,), "attention.value_length": (width,)}
+    for key, usual in neutral.items():
+        if said.get(f"{kind}.{key}", usual[0]) not in usual:
             raise InputError(
                 f"{path}: {kind}.{key} is {quoted(str(said[f'{kind}.{key}']))}: not read"
             )

@@ -31,6 +31,7 @@ from attncalc.reading.models.family import (
     SPAN,
     Family,
     Head,
+    a_count,
     check_config,
     value_of,
 )
@@ -102,6 +103,8 @@ class Model:
         self._notes = list(family.of("remarks", config))
         self._compared: dict[tuple[str, str], bool] = {}
         self.root, self._pattern = _where(family, weights, folder)
+        if family.decoder and self.decoder is None:
+            check_config(config, {"is_decoder": (False,)}, f"{family.title}, an encoder alone,")
         if any(name.startswith(LATER) for name in weights):
             self._notes.append(f"{LATER}… is not read: it predicts the tokens after the next one")
         if family.source:
@@ -553,10 +556,11 @@ class Model:
         heads = self.family.all_heads
         if name := self.architecture:
             head = next((head for end, head in heads.items() if name.endswith(end)), None)
-            is_there = head is None or head.gives != POOLED or bool(self._places(head))
-            return head if is_there else None
+            if head is None or not head.is_read:
+                return None
+            return head if head.gives != POOLED or self._places(head) else None
         tables = {*self._tables}
-        held = [each for each in heads.values() if self._places(each)]
+        held = [each for each in heads.values() if each.is_read and self._places(each)]
         return max(held, key=lambda e: len({*self._places(e).values()} - tables), default=None)
 
     def _places(self, head: Head) -> dict[str, str]:
@@ -664,7 +668,7 @@ class Model:
         name = self.root + self.family.begins.get(self.family.places, "")
         if not self.family.places or name not in self.weights:
             if self.family.sinusoids:
-                return int(self.config.count("max_position_embeddings"))
+                return int(a_count("max_position_embeddings", "n_positions")(self.config, 0))
             if (own := self.family.of("longest", self.config)) is not None:
                 return int(own)
             most = longest(self.config)
@@ -722,7 +726,7 @@ class Model:
 
     def _sinusoids(self) -> Matrix:
         """Return sinusoids for all positions: in each row the sines, and then the cosines."""
-        count, width = (self.config.count(key) for key in ("max_position_embeddings", "d_model"))
+        count, width = self.places or 0, a_count("d_model", "n_embd")(self.config, 0)
         count += self._offset
         if count * width > MOST_SINUSOIDS:
             raise self.config.wrong("max_position_embeddings", count, "a smaller number")

@@ -20,13 +20,11 @@ _REASONS = {
     "it has no attention": "rwkv xlstm fnet",
     "some of its layers have no attention, but a recurrent state": "recurrent_gemma bailing_hybrid "
     "lara_mini",
-    "its patches are normalized before their positions are added": "aimv2 aimv2_vision_model",
     "its attention also reads the embeddings of tokens, with weights that layers share": "zamba "
     "zamba2",
     "it chooses the keys of each query by another attention": "deepseek_v4 axk2",
     "a layer has two attentions and two feed-forward parts": "longcat_flash",
     "each token has several streams, which layers mix": "gemma3n gemma3n_text",
-    "three parts of a layer of its decoder are normalized before and after": "t5gemma t5gemma2",
 }
 WHY = {kind: reason for reason, kinds in _REASONS.items() for kind in kinds.split()}
 """Why some known types are not opened."""

@@ -61,12 +61,12 @@ def as_csv(found: Found) -> Iterator[str]:
 
 
 def write_npz(found: Found, file: IO[bytes]) -> None:
-    """Write each array when it is made, with the token ids as "ids" and the model's "model"."""
+    """Write each array when it is made, with the token ids, and what tells model and input."""
     ids = np.array(found.walk.ids, dtype=np.int64)
-    model = np.frombuffer(found.walk.model, np.uint8)
-    named = (("title", np.array(found.walk.title)), ("ids", ids), ("model", model))
+    model, given = (np.frombuffer(each, np.uint8) for each in found.walk.model)
+    named = {"title": np.array(found.walk.title), "ids": ids, "model": model, "input": given}
     with zipfile.ZipFile(file, "w") as archive:
-        for name, array in chain(named, found.arrays()):
+        for name, array in chain(named.items(), found.arrays()):
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
