@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -268,7 +268,15 @@ def _tried(
     """Return an example under the conventions that leave the fewest wrong numbers."""
     if givens is None:
         return None
-    check = partial(_checked, givens, matrices, own, read, said)
+    done: dict[Any, Checked | None] = {}
+
+    def check(variant: Variant, rounded_from: int = IN_FULL) -> Checked | None:
+        rounded = {n: each for n, each in givens.decimals.items() if each >= rounded_from}
+        at = (*sorted(variant.items()), *rounded)
+        if at not in done:
+            done[at] = _checked(givens, matrices, own, read, said, variant, rounded)
+        return done[at]
+
     first = best = check({})
     ways = (*VARIANTS, *_scales(matrices), *_normalizers(matrices), *_heads(givens))
     tried = () if by_one else ways
@@ -441,7 +449,7 @@ def _typed(written: WrittenMatrix) -> Any:
 
 def _checked(
     givens: _Givens, matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
-    said: Mapping[str, Any], variant: Variant, rounded_from: int = IN_FULL,
+    said: Mapping[str, Any], variant: Variant, rounded: Mapping[str, int],
 ) -> Checked | None:  # fmt: skip
     """Return an example checked under one convention; None if shapes do not match."""
     slack = ToTheDigit(givens.most)
@@ -449,7 +457,6 @@ def _checked(
     under = tuple(says for _, says in variant.values())
     try:
         problem = Problem(**{"decimals": givens.most, **givens.fields, **settings, **said})
-        rounded = {n: each for n, each in givens.decimals.items() if each >= rounded_from}
         key = _RoundedKey(problem, slack, rounded)
         steps = {name: each for name, each in key.steps.items() if _follows(key, each, givens)}
         if not steps:

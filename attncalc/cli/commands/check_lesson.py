@@ -147,9 +147,9 @@ def _of_relations(
     told = {each.line for each in found if each.kind == WRONG}
     for one in wrong:
         if told.isdisjoint(map(lesson.line, one.around)):
-            what = f"{one.says} {of_each([*map(lesson.where, one.of)])}"
-            why = "its other entries agree"
-            yield Finding(WRONG, what, (), one.found, one.right, (), why), one.line, one.line
+            of = of_each([*map(lesson.where, one.of)] or [""])
+            what = f"{one.says} {of}".strip()
+            yield Finding(WRONG, what, (), one.found, one.right, (), one.why), one.line, one.line
 
 
 def _of_sums(
@@ -157,7 +157,7 @@ def _of_sums(
 ) -> Iterator[Placed]:
     """Yield the report of written-out arithmetic, but for wrong numbers that results report."""
     named = {
-        (line, each.found)
+        (line, each.found.replace(",", "."))
         for each in found
         if each.kind == WRONG
         for line in range(each.line, each.last + 1)
@@ -172,7 +172,7 @@ def _of_sums(
 
 def _of_repeated(lesson: Lesson, found: Sequence[Finding]) -> Iterator[Placed]:
     """Yield what sentences repeat with a misprint, but for what is reported before."""
-    told = {(each.line, each.found) for each in found if each.kind == WRONG}
+    told = {(each.line, each.found.replace(",", ".")) for each in found if each.kind == WRONG}
     for what, wrong, right in misprinted(lesson.with_points):
         if (lesson.line(wrong.line), wrong.text) not in told:
             why = "it is printed elsewhere with digits in another order, or with another sign"
