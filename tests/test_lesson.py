@@ -697,14 +697,6 @@ def test_a_wrong_entry_that_later_results_carry_on_is_found() -> None:
     assert (found.found, found.right) == ("3.645", "3.945")
 
 
-def test_a_row_of_weights_that_sums_to_1_with_swapped_digits_is_reported() -> None:
-    rows = "- T = 2: (0.456, 0.276, 0.176, 0.092)\n- T = 1: (0.642, 0.236, 0.096, 0.026)\n"
-    text = f"# Temperature\n\n{rows}- T = 0.5: ({{}}, 0.117, 0.019, 0.001)\n"
-    assert not _findings(text.format("0.863")).of("wrong")
-    (found,) = _findings(text.format("0.836")).of("wrong")
-    assert (found.line, found.found, found.right) == (5, "0.836", "0.863")
-
-
 def test_numbers_of_another_layer_or_of_other_scores_are_no_errors() -> None:
     own = "softmax(2.0, 1.0, 0.1, -\\infty) = (0.659, 0.242, 0.099, 0.000)"
     assert not _findings(f"Scores $s = (2.0, 1.0, 0.1, -1.2)$.\n\n$$ {own} $$\n").of("wrong")

@@ -268,24 +268,8 @@ def _tried(
     """Return an example under the conventions that leave the fewest wrong numbers."""
     if givens is None:
         return None
-    done: dict[Any, Checked | None] = {}
-    answers: list[Answer] = []  # the first is that under the usual conventions
-
-    def read_again(expected: Expected) -> Answer:
-        answers.append(read(expected))
-        return answers[-1]
-
-    def check(variant: Variant, rounded_from: int = IN_FULL) -> Checked | None:
-        rounded = {n: each for n, each in givens.decimals.items() if each >= rounded_from}
-        at = (*sorted(variant.items()), *rounded)
-        for reader in (*[lambda _: answers[0]] * bool(answers), read_again) * (at not in done):
-            done[at] = _checked(givens, matrices, own, reader, said, variant, rounded)
-            if best and not _is_better(done[at], best):
-                break  # nor is it in a new reading
-        return done[at]
-
-    best: Checked | None = None
-    first = best = check({})
+    check = _checker(givens, matrices, own, read, said)
+    first = best = check(None, {})
     ways = (*VARIANTS, *_scales(matrices), *_normalizers(matrices), *_heads(givens))
     tried = () if by_one else ways
     chosen: Variant = {}
@@ -294,13 +278,40 @@ def _tried(
         for variant in tried:
             if variant.keys() & {*said, *start} or (best and not best.cost):
                 continue
-            found = check({**start, **variant})
+            found = check(best, {**start, **variant})
             if _is_better(found, best):
                 best, chosen = found, {**start, **variant}
     for decimals, least in ((SURELY_ROUNDED, 1), (1, 2)):
-        rounded = check(chosen, decimals) if best and best.cost else None
+        rounded = check(best, chosen, decimals) if best and best.cost else None
         best = rounded if best and _is_better(rounded, best, least) else best
     return best and _said_where_needed(best, first)
+
+
+def _checker(
+    givens: _Givens, matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
+    said: Mapping[str, Any],
+) -> Callable[..., Checked | None]:  # fmt: skip
+    """Return a function that checks an example under a convention, and reads it if it is better.
+
+    By the numbers of the first reading, it must be better than the best before.
+    """
+    done: dict[Any, Checked | None] = {}
+    answers: list[Answer] = []
+
+    def read_again(expected: Expected) -> Answer:
+        answers.append(read(expected))
+        return answers[-1]
+
+    def check(best: Checked | None, way: Variant, least: int = IN_FULL) -> Checked | None:
+        rounded = {n: each for n, each in givens.decimals.items() if each >= least}
+        at = (*sorted(way.items()), *rounded)
+        for reader in (*[lambda _: answers[0]] * bool(answers), read_again) * (at not in done):
+            done[at] = _checked(givens, matrices, own, reader, said, way, rounded)
+            if best and not _is_better(done[at], best):
+                break
+        return done[at]
+
+    return check
 
 
 def _is_better(found: Checked | None, best: Checked | None, least: int = 1) -> bool:

@@ -128,7 +128,8 @@ def related(lines: Sequence[str], bad: Container[tuple[int, str]] = ()) -> Relat
     whole: list[Shown] = []
     every = _shown(lines)
     for place, each in enumerate(every):
-        is_part = any(_is_part(each, one) for one in whole)
+        widths = [one.values.shape[1] for one in whole if one.spread == each.spread]
+        is_part = each.values.shape[1] < max(widths, default=0)
         relation = None if is_part else _relation_of(each, known)
         known.append(each)
         if relation is None:
@@ -180,10 +181,10 @@ def _wrong(
         text = each.text(at)
         line, count = each.lines[at[0]][at[1]], len(text.partition(".")[2])
         meant = f"{right[tuple(at)]:.{count}f}"
-        one = Unlike(line, relation.says, of, frozenset(around), text, meant)
-        terms = [each.text(at) for each in relation.of] if relation.make is add else []
+        wrong = Unlike(line, relation.says, of, frozenset(around), text, meant)
+        terms = [term.text(at) for term in relation.of] if relation.make is add else []
         why = f"it, or a term of {' + '.join(terms)}, is wrong"
-        yield one._replace(why=why) if terms else one
+        yield wrong._replace(why=why) if terms else wrong
 
 
 def _misprint_before(
@@ -278,10 +279,6 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
     return sorted(found, key=lambda each: each.spread[-1])
 
 
-def _is_part(each: Shown, one: Shown) -> bool:
-    return each.spread == one.spread and each.values.shape[1] < one.values.shape[1]
-
-
 def _are_same(one: Shown, other: Shown) -> bool:
     is_there = one.spread == other.spread and one.kind == other.kind
     return is_there and np.array_equal(one.values, other.values)
@@ -334,11 +331,8 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
     best, most = None, 0.0
     candidates = chain(_alone(each, known), _paired(each, known, known))
     for relation in chain.from_iterable(_from_exact(each, one) for one in candidates):
-        made = relation.made
-        agrees = _agrees(each, made)
-        own = 0.0
-        if agrees.sum() >= _least(agrees.size):
-            own = _bits(each, made, agrees, is_of_places=not relation.of)
+        agrees = _agrees(each, relation.made)
+        own = _bits(each, relation, agrees)
         if not agrees.all():
             if own > most and not relation.says.endswith(SAME):  # both may be right
                 best, most = relation, own
@@ -366,7 +360,9 @@ def _from_exact(each: Shown, relation: Relation) -> Iterator[Relation]:
     if _agrees(each, relation.made).sum() >= _least(each.values.size):
         most = each.half.max()
         exact = [one._replace(half=0 * one.half) for one in relation.of]
-        fine = [a if one.half.max() > most else one for a, one in zip(exact, relation.of)]
+        fine = [
+            a if one.half.max() > most else one for a, one in zip(exact, relation.of, strict=True)
+        ]
         own = {tuple(map(id, of)): of for of in (exact, fine, relation.of)}
         yield from (relation._replace(of=(*of,)) for of in own.values())
 
@@ -434,7 +430,7 @@ def _median(ratios: Matrix) -> float:
     return float(own[len(own) // 2]) if own.size else 0.0
 
 
-def _over(make: Callable[..., Interval], root: int, *ranges: Interval) -> Interval:
+def _over(make: Callable[..., Any], root: int, *ranges: Interval) -> Any:
     return make(*ranges) / np.sqrt(root)
 
 
@@ -487,18 +483,26 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
         yield "the tanh of", lambda x: x.each(np.tanh)
     if low >= 0 and high <= 1 and not (one.values < 0).any():
         yield "the shares in the sum of", lambda x: share(x.low, x.high)
-    is_hidden = (each.values == 0) | np.isnan(each.values) | np.isnan(one.values)
-    if root := _root_of_softmax(each.values, one.values):
-        says = "the softmax of" + f" 1/√{root} times" * (root > 1)
-        yield says, partial(_weights, is_hidden, root)
-    if len(each.values) > 1 and (root := _root_of_softmax(each.values.T, one.values.T)):
-        says = "the softmax of columns of" + f" 1/√{root} times" * (root > 1)
-        weights = partial(_weights, is_hidden.T, root)
-        yield says, lambda x: weights(x.transpose()).transpose()
+    yield from _softmaxes(each.values, one.values)
     if root := _root(each, one):
         yield f"1/√{root} times", lambda x: x / np.sqrt(root)
     if low < 0 < high and max(-low, high) ** 2 < each.values.shape[1]:
         yield "the normalized rows of", _normalized
+
+
+def _softmaxes(each: Matrix, one: Matrix) -> Iterator[tuple[str, Callable[[Interval], Interval]]]:
+    """Yield the softmax of rows and that of columns, by the roots that the weights show."""
+    for by in ("", "columns of ") if len(each) > 1 else ("",):
+        turned = np.transpose if by else np.asarray
+        if root := _root_of_softmax(turned(each), turned(one)):
+            is_hidden = turned((each == 0) | np.isnan(each) | np.isnan(one))
+            make = partial(_weights, is_hidden, root)
+            says = f"the softmax of {by}" + f"1/√{root} times" * (root > 1)
+            yield says.strip(), partial(_of_columns, make) if by else make
+
+
+def _of_columns(make: Callable[[Interval], Interval], x: Interval) -> Any:
+    return make(x.transpose()).transpose()
 
 
 def _normalized(x: Interval) -> Interval:
@@ -542,17 +546,20 @@ def _agrees(each: Shown, made: Interval) -> Matrix:
     return np.asarray(inside | np.isnan(each.values))
 
 
-def _bits(each: Shown, made: Interval, agrees: Matrix, *, is_of_places: bool = False) -> float:
+def _bits(each: Shown, relation: Relation, agrees: Matrix) -> float:
     """Return how improbable the agreement of entries is by chance, of each number once.
 
-    Numbers that follow from their places alone count at each place.
+    It is 0 if too few agree. Numbers that follow from their places alone count at each place.
     """
+    if agrees.sum() < _least(agrees.size):
+        return 0.0
+    made = relation.made
     unit = np.where(each.half > 0, 2 * each.half, 1.0)
     width = np.maximum(made.high - made.low, unit)
     is_telling = np.isfinite(each.values) & (each.values != 0)
     ratios = np.maximum(1, 2 * each.values[np.isfinite(each.values)].std() / width)
     bits = np.where(agrees & is_telling, np.nan_to_num(np.minimum(np.log2(ratios), LARGEST)), 0)
-    if is_of_places:
+    if not relation.of:
         return float(bits.sum())
     ordered = np.argsort(~agrees.ravel(), kind="stable")
     _, firsts = np.unique(np.abs(each.values.ravel()[ordered]), return_index=True)

@@ -68,8 +68,10 @@ _NAMES = (
 )  # fmt: skip
 """Names of given matrices that readers of answers do not need, and thousands in a sentence, and
 decimal commas in matrices of LaTeX."""
-_PROJECTION = re.compile(r"(?:\b|(?<=mathbf\{))(W?)[_^]?\{?([QKV])\b", re.IGNORECASE)
-_EQUAL = re.compile(rf"(?:{_PROJECTION.pattern}[\s$*`}}&]{{0,6}}=[\s$*`&]{{0,6}}){{2,3}}".replace("(W", "(?:W").replace("([", "(?:["), re.IGNORECASE)
+_PROJECTION = re.compile(r"\b(W?)[_^]?\{?([QKV])\b", re.IGNORECASE)
+_EQUAL = re.compile(r"\bW?[_^]?\{?[QKV]\}?(?:[\s$*`&]{0,6}=[\s$*`&]{0,6}W?[_^]?\{?[QKV]\}?){1,2}"
+                    r"(?=[\s$*`&]{0,6}=)", re.IGNORECASE)  # fmt: skip
+"""Projections, or their weights, that are said to be equal."""
 _CHECKED = re.compile(
     r"tokens are (?:rows|columns)$|scores (?:not scaled|divided by|S are given)|mask |causal, top|"
     r"normalizer |sinusoidal |\d{1,4} heads, their outputs side|shown to |full |each step ",

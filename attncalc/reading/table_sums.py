@@ -82,9 +82,8 @@ def _wrong(
         own = [cells[i].strip() for i in of]
         own = ["0" if e in ("·", ".", "-") and " + " in says else e for e in own if e]
         terms = [f"({e})" if {*"+-/·"} & {*e} else e for e in own]
-        made = (
-            compared(line, says.format(*terms), cells[last], strict) if len(terms) == len(of) else []
-        )
+        left = says.format(*terms) if len(terms) == len(of) else ""
+        made = compared(line, left, cells[last], strict)
         right += [each.result for each in made if each.is_right]
         wrong += [made] if made and not made[0].is_right else []
         if len(wrong) > 1:
