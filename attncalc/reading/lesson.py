@@ -71,7 +71,7 @@ decimal commas in matrices of LaTeX."""
 _PROJECTION = re.compile(r"\b(W?)[_^]?\{?([QKV])\b", re.IGNORECASE)
 _EQUAL = re.compile(r"\bW?[_^]?\{?[QKV]\}?(?:[\s$*`&]{0,6}=[\s$*`&]{0,6}W?[_^]?\{?[QKV]\}?){1,2}"
                     r"(?=[\s$*`&]{0,6}=)", re.IGNORECASE)  # fmt: skip
-"""Projections, or their weights, that are said to be equal."""
+"""Projections, or their weights, that equal each other."""
 _CHECKED = re.compile(
     r"tokens are (?:rows|columns)$|scores (?:not scaled|divided by|S are given)|mask |causal, top|"
     r"normalizer |sinusoidal |\d{1,4} heads, their outputs side|shown to |full |each step ",
@@ -266,7 +266,7 @@ def read_lesson(place: str, data: bytes) -> Lesson:
 
 
 def _with_equal(matrices: Mapping[str, WrittenMatrix], text: str) -> dict[str, WrittenMatrix]:
-    """Return matrices, and those that a text says are equal: W_Q = W_K = [1 0; 0 1]."""
+    """Return matrices, and those that equal them in a text: W_Q = W_K = [1 0; 0 1]."""
     found = dict(matrices)
     for said in _EQUAL.findall(text):
         names = [f"{'W_' * bool(w)}{name.upper()}" for w, name in _PROJECTION.findall(said)]
