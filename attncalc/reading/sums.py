@@ -187,7 +187,7 @@ class _Arithmetic(Parser):
             else:
                 raised = self._deeper(self.signed)
                 is_e = np.ndim(value) == 0 and value == np.e  # of each entry
-                value = np.exp(raised) if is_e else _scalar(value) ** _scalar(raised)
+                value = _NAMED["exp"](raised) if is_e else _scalar(value) ** _scalar(raised)
         return value
 
     def atom(self) -> Any:
