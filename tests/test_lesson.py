@@ -697,12 +697,33 @@ def test_a_wrong_entry_that_later_results_carry_on_is_found() -> None:
     assert (found.found, found.right) == ("3.645", "3.945")
 
 
-def test_a_row_of_weights_that_sums_to_1_with_swapped_digits_is_reported() -> None:
-    rows = "- T = 2: (0.456, 0.276, 0.176, 0.092)\n- T = 1: (0.642, 0.236, 0.096, 0.026)\n"
-    text = f"# Temperature\n\n{rows}- T = 0.5: ({{}}, 0.117, 0.019, 0.001)\n"
-    assert not _findings(text.format("0.863")).of("wrong")
-    (found,) = _findings(text.format("0.836")).of("wrong")
-    assert (found.line, found.found, found.right) == (5, "0.836", "0.863")
+def test_scaled_products_normalized_rows_and_columns_of_weights_are_compared() -> None:
+    x = "a = [[1.0, 0.0], [0.5, 1.0], [-1.0, 2.0]]\n\n"
+    scores = "b =\n[0.7071 0.3536 -0.7071]\n[0.3536 0.8839 {}]\n[-0.7071 1.0607 3.5355]\n"
+    assert not _findings(x + scores.format("1.0607")).of("wrong")
+    (found,) = _findings(x + scores.format("1.0907")).of("wrong")
+    assert (found.line, found.found, found.right) == (5, "1.0907", "1.0607")
+    bias = "[0.00 -0.25 -0.50 -0.75]\n[-0.25 0.00 -0.25 -0.50]\n[{} -0.25 0.00 -0.25]\n"
+    assert not _findings("bias:\n" + bias.format("-0.50")).of("wrong")
+    (found,) = _findings("bias:\n" + bias.format("-0.75")).of("wrong")
+    assert (found.line, found.found, found.right) == (4, "-0.75", "-0.50")
+    rows = "[1.269 -1.239 -0.030]\n[0.033 3.658 -0.132]\n\ny =\n"
+    normal = "[1.239 -1.210 -0.029]\n[{} 1.413 -0.754]\n"
+    assert not _findings("r =\n" + rows + normal.format("-0.660")).of("wrong")
+    (found,) = _findings("r =\n" + rows + normal.format("0.660")).of("wrong")
+    assert (found.line, found.found) == (7, "0.660")
+
+
+def test_a_sum_names_the_terms_that_may_be_wrong_instead() -> None:
+    terms = "[0.31 -0.22 1.07]\n[0.16 0.83 -0.44]\n\n[0.52 0.13 0.71]\n[0.94 -0.65 0.28]\n\n"
+    (found,) = _findings(f"{terms}[0.83 -0.09 1.78]\n[1.10 0.68 -0.16]\n").of("wrong")
+    assert (found.found, found.right) == ("0.68", "0.18")
+    assert "0.83 + -0.65" in found.why
+
+
+def test_weights_that_equal_each_other_are_all_given() -> None:
+    text = "X = [[1,0],[2,1]]\n\nW_Q = W_K = W_V = [[1,1],[0,1]]\n\nV = [[1,1],[2,4]]\n"
+    assert [each.what for each in _findings(text).of("wrong")] == ["V[2,2]"]
 
 
 def test_numbers_of_another_layer_or_of_other_scores_are_no_errors() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -268,8 +268,8 @@ def _tried(
     """Return an example under the conventions that leave the fewest wrong numbers."""
     if givens is None:
         return None
-    check = partial(_checked, givens, matrices, own, read, said)
-    first = best = check({})
+    check = _checker(givens, matrices, own, read, said)
+    first = best = check(None, {})
     ways = (*VARIANTS, *_scales(matrices), *_normalizers(matrices), *_heads(givens))
     tried = () if by_one else ways
     chosen: Variant = {}
@@ -278,13 +278,40 @@ def _tried(
         for variant in tried:
             if variant.keys() & {*said, *start} or (best and not best.cost):
                 continue
-            found = check({**start, **variant})
+            found = check(best, {**start, **variant})
             if _is_better(found, best):
                 best, chosen = found, {**start, **variant}
     for decimals, least in ((SURELY_ROUNDED, 1), (1, 2)):
-        rounded = check(chosen, decimals) if best and best.cost else None
+        rounded = check(best, chosen, decimals) if best and best.cost else None
         best = rounded if best and _is_better(rounded, best, least) else best
     return best and _said_where_needed(best, first)
+
+
+def _checker(
+    givens: _Givens, matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
+    said: Mapping[str, Any],
+) -> Callable[..., Checked | None]:  # fmt: skip
+    """Return a function that checks an example under a convention, and reads it if it is better.
+
+    By the numbers of the first reading, it must be better than the best before.
+    """
+    done: dict[Any, Checked | None] = {}
+    answers: list[Answer] = []
+
+    def read_again(expected: Expected) -> Answer:
+        answers.append(read(expected))
+        return answers[-1]
+
+    def check(best: Checked | None, way: Variant, least: int = IN_FULL) -> Checked | None:
+        rounded = {n: each for n, each in givens.decimals.items() if each >= least}
+        at = (*sorted(way.items()), *rounded)
+        for reader in (*[lambda _: answers[0]] * bool(answers), read_again) * (at not in done):
+            done[at] = _checked(givens, matrices, own, reader, said, way, rounded)
+            if best and not _is_better(done[at], best):
+                break
+        return done[at]
+
+    return check
 
 
 def _is_better(found: Checked | None, best: Checked | None, least: int = 1) -> bool:
@@ -441,7 +468,7 @@ def _typed(written: WrittenMatrix) -> Any:
 
 def _checked(
     givens: _Givens, matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
-    said: Mapping[str, Any], variant: Variant, rounded_from: int = IN_FULL,
+    said: Mapping[str, Any], variant: Variant, rounded: Mapping[str, int],
 ) -> Checked | None:  # fmt: skip
     """Return an example checked under one convention; None if shapes do not match."""
     slack = ToTheDigit(givens.most)
@@ -449,7 +476,6 @@ def _checked(
     under = tuple(says for _, says in variant.values())
     try:
         problem = Problem(**{"decimals": givens.most, **givens.fields, **settings, **said})
-        rounded = {n: each for n, each in givens.decimals.items() if each >= rounded_from}
         key = _RoundedKey(problem, slack, rounded)
         steps = {name: each for name, each in key.steps.items() if _follows(key, each, givens)}
         if not steps:

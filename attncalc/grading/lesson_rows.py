@@ -3,18 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import combinations, groupby
+from itertools import groupby
 from typing import NamedTuple
-
-import numpy as np
 
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.sums import misprints
 
-FEWEST, FEWEST_TELLING = 3, 2
-"""The fewest numbers of a row, and of its right numbers with decimals that are not 0 or 1."""
-FEWEST_OF_WEIGHTS, MOST_COLUMNS = 2, 12
-"""The fewest rows that sum to 1 for another one to be a row of weights; the most columns."""
+FEWEST_TELLING = 2
+"""The number of exponents of a line that is no row."""
 MOST_NUMBERS = 20_000
 """The largest number of numbers of an example that are compared."""
 PRODUCTS = frozenset("·×*\\")
@@ -120,7 +116,6 @@ def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
     texts += [(n, row[1:]) for n, row in texts if row[0].isdecimal() and "." in row[-1] and row[2:]]
     texts.sort()
     by_place: dict[tuple[int, int, tuple[str, ...]], dict[str, int]] = {}
-    told = set()
     for line, row in texts:
         for at, text in enumerate(row):
             others = (*row[:at], *row[at + 1 :])
@@ -130,46 +125,8 @@ def misprinted(lines: Sequence[str]) -> Iterator[tuple[str, Printed, str]]:
             is_one = len(meant) == len(known) == counts[text] == 1
             is_said = _is_sentence(lines, line) or _POWER.search(lines[line - 1])
             if is_one and tells and is_said:
-                told.add(text)
                 yield "a repeated row", Printed(line, text, float(text)), meant[0]
             known.setdefault(text, line)
-    for one, right in _in_weights(texts):
-        if one.text not in told:
-            told.add(one.text)
-            yield "a row of weights", one, right
-
-
-def _in_weights(rows: Sequence[tuple[int, list[str]]]) -> Iterator[tuple[Printed, str]]:
-    """Yield numbers of rows that sum to 1 if their digits are swapped, as other rows do."""
-    by_columns: dict[tuple[int, int], list[tuple[int, list[str]]]] = {(0, 0): []}
-    for line, row in rows:  # whole ones, or columns of a table
-        by_columns[0, 0].append((line, row))
-        for start, end in combinations(range(min(len(row), MOST_COLUMNS) + 1), 2):
-            if FEWEST <= end - start < len(row):
-                by_columns.setdefault((start, end - len(row)), []).append((line, row[start:end]))
-    for own in by_columns.values():
-        yield from _in_rows_of_weights(own)
-
-
-def _in_rows_of_weights(rows: Sequence[tuple[int, list[str]]]) -> Iterator[tuple[Printed, str]]:
-    weights = [
-        (line, row, np.array([*map(float, row)]), (len(row) + 1) * 0.5 * 10.0 ** -_decimals(row[0]))
-        for line, row in rows
-        if len(row) >= FEWEST and min(map(_decimals, row)) >= DECIMALS
-        if all(0 <= float(text) < 1 for text in row)
-    ]
-    right = sum(abs(values.sum() - 1) <= room for *_, values, room in weights)
-    if right < max(FEWEST_OF_WEIGHTS, len(weights) / 2):
-        return
-    for line, row, values, room in weights:
-        swapped = [
-            (text, other)
-            for at, text in enumerate(row)
-            for other in misprints(text)
-            if abs(values.sum() - values[at] + float(other) - 1) <= room
-        ]
-        if abs(values.sum() - 1) > 2 * room and len(swapped) == 1:
-            yield Printed(line, swapped[0][0], float(swapped[0][0])), swapped[0][1]
 
 
 def _decimals(text: str) -> int:

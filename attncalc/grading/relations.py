@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, compress, islice, product
-from operator import add, matmul
+from operator import add, matmul, mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,6 +95,7 @@ class Unlike(NamedTuple):
     """A wrong entry of a matrix that otherwise follows from others.
 
     line: its line; `of` has the first lines of the others, and `around` all lines of all.
+    why: why it is wrong, or what else may be.
     """
 
     line: int
@@ -103,6 +104,7 @@ class Unlike(NamedTuple):
     around: frozenset[int]
     found: str
     right: str
+    why: str = "its other entries agree"
 
 
 class Related(NamedTuple):
@@ -123,12 +125,16 @@ def related(lines: Sequence[str], bad: Container[tuple[int, str]] = ()) -> Relat
     explained: list[Shown] = []
     known: list[Shown] = []
     sure: set[int] = set()
+    whole: list[Shown] = []
     every = _shown(lines)
     for place, each in enumerate(every):
-        relation = _relation_of(each, known)
+        widths = [one.values.shape[1] for one in whole if one.spread == each.spread]
+        is_part = each.values.shape[1] < max(widths, default=0)
+        relation = None if is_part else _relation_of(each, known)
         known.append(each)
         if relation is None:
             continue
+        whole.append(each)
         made = relation.made
         wrong, right = ~_agrees(each, made), (made.low + made.high) / 2
         repaired = each._replace(values=np.where(wrong, right, each.values))
@@ -166,8 +172,6 @@ def _wrong(
         else:
             yield Unlike(line, relation.says, of, frozenset(around), meant, text)
             around -= {*one.spread}
-    if relation.make is add and bad is None:
-        return  # a term of the sum is wrong, and it is not known which
     made = relation.made
     right = (made.low + made.high) / 2
     ways = (0, 1) if "softmax" in relation.says else (0,)  # p - y, the gradient of a loss
@@ -177,7 +181,10 @@ def _wrong(
         text = each.text(at)
         line, count = each.lines[at[0]][at[1]], len(text.partition(".")[2])
         meant = f"{right[tuple(at)]:.{count}f}"
-        yield Unlike(line, relation.says, of, frozenset(around), text, meant)
+        wrong = Unlike(line, relation.says, of, frozenset(around), text, meant)
+        terms = [term.text(at) for term in relation.of] if relation.make is add else []
+        why = f"it, or a term of {' + '.join(terms)}, is wrong"
+        yield wrong._replace(why=why) if terms else wrong
 
 
 def _misprint_before(
@@ -310,7 +317,9 @@ def _matrix(
     half = np.where((counts > 0) & (counts <= MOST_DECIMALS), 0.5 * 10.0**-counts, 0)
     is_masked = np.array([[text in MASKED for text in row] for row in rows])
     is_number = (~np.isnan(values) | is_masked).all() and not is_masked.all()
-    return Shown(rows, lines, values, half, kind) if is_number else None
+    counts_rows = len(rows) > 1 and (np.diff(values[:, 0]) == 1).all() and not half[:, 0].any()
+    is_labeled = counts_rows and half[:, 1:].any()
+    return Shown(rows, lines, values, half, kind) if is_number and not is_labeled else None
 
 
 def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
@@ -320,14 +329,10 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
     """
     whole, enough = None, ENOUGH
     best, most = None, 0.0
-    exact = [one._replace(half=0 * one.half) for one in known]
-    ways = (exact, known) if any(one.half.any() for one in known) else (known,)
-    for relation in chain.from_iterable(
-        chain(_alone(each, ones), _paired(each, ones, ones)) for ones in ways
-    ):
-        made = relation.made
-        agrees = _agrees(each, made)
-        own = _bits(each, made, agrees) if agrees.sum() >= _least(agrees.size) else 0.0
+    candidates = chain(_alone(each, known), _paired(each, known, known))
+    for relation in chain.from_iterable(_from_exact(each, one) for one in candidates):
+        agrees = _agrees(each, relation.made)
+        own = _bits(each, relation, agrees)
         if not agrees.all():
             if own > most and not relation.says.endswith(SAME):  # both may be right
                 best, most = relation, own
@@ -335,24 +340,45 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
             whole, enough = relation, own
             if not any(one.half.any() for one in relation.of):
                 return whole
-    if whole or best is None or most <= ENOUGH:
+    if best is None or most <= (enough if whole else 0) + ENOUGH:
         return whole
     wrong = np.argwhere(~_agrees(each, best.made)).tolist()
     swapped = [_is_misprinted(each, best.made, place) for place in wrong]
     count = sum(swapped) or int(_misprint_before(each, best, None) is not None)
-    first = min(one.spread[0] for one in best.of)
+    first = min((one.spread[0] for one in best.of), default=each.spread[0])
     among = math.log2(2 * (1 + sum(one.spread[0] >= first for one in known)) * len(ROOTS))
     if (each.kind or len(each.values) == 1) and count < len(wrong):
         among += MISPRINTED if "softmax" in best.says else np.inf
     return best if most + MISPRINTED * count >= ENOUGH + among else None
 
 
+def _from_exact(each: Shown, relation: Relation) -> Iterator[Relation]:
+    """Yield a relation that may hold if all, some or none of the numbers it is of are exact.
+
+    Some are: those with fewer decimals than the matrix.
+    """
+    if _agrees(each, relation.made).sum() >= _least(each.values.size):
+        most = each.half.max()
+        exact = [one._replace(half=0 * one.half) for one in relation.of]
+        fine = [
+            a if one.half.max() > most else one for a, one in zip(exact, relation.of, strict=True)
+        ]
+        own = {tuple(map(id, of)): of for of in (exact, fine, relation.of)}
+        yield from (relation._replace(of=(*of,)) for of in own.values())
+
+
 def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
-    """Yield the functions of single matrices that may have the shape of one."""
+    """Yield the functions of positions, or of single matrices, that may have the shape of one."""
+    away = np.abs(np.subtract(*np.indices(each.values.shape)))
+    slope = _median(np.abs(each.values / away)) * np.sign(np.nansum(each.values))
+    if len(away) > 2 and slope:
+        made = Interval(slope * away, slope * away)
+        yield Relation(f"{slope:.6g} times the distance of positions", (), lambda: made)
     for one in known:
-        if one.values.shape[1] == each.values.shape[1]:
+        (rows, width), (count, size) = one.values.shape, each.values.shape
+        if width == size and count in (1, rows):
             for says, make in _functions(each, one):
-                yield from _in_shape(Relation(says, (one,), make), one.values.shape[0], each)
+                yield from _in_shape(Relation(says, (one,), make), rows, each)
 
 
 def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iterator[Relation]:
@@ -368,6 +394,7 @@ def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iter
             ("the product of", matmul, width == height and count == size),
             ("the product, transposed, of", _by_transposed, width == count and height == size),
             ("the sum of", add, (rows, width) == (height, count) == each.values.shape),
+            ("the products of entries of", mul, (rows, width) == (height, count) and size == width),
             (
                 "side by side,",
                 _beside,
@@ -377,11 +404,34 @@ def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iter
         for says, make, fits in kinds if len(each.values) in (1, rows) else ():
             if fits:
                 every = make(one.interval, _stacked(group))  # by matrix, row and column
-                near = _agrees(each, every).reshape(len(group), -1, each.values.size).sum(axis=-1)
-                is_near = (near >= _least(each.values.size)).any(axis=-1)
-                for other in compress(group, is_near):
-                    if make is not add or other is not one:
-                        yield from _in_shape(Relation(says, (one, other), make), rows, each)
+                for root, way in _divided(each, every) if make in _PRODUCTS else ((1, every),):
+                    near = _agrees(each, way).reshape(len(group), -1, each.values.size)
+                    is_near = (near.sum(axis=-1) >= _least(each.values.size)).any(axis=-1)
+                    by = partial(_over, make, root) if root > 1 else make
+                    made = f"1/√{root} times {says}" if root > 1 else says
+                    for other in compress(group, is_near):
+                        if make is not add or other is not one:
+                            yield from _in_shape(Relation(made, (one, other), by), rows, each)
+
+
+def _divided(each: Shown, every: Interval) -> Iterator[tuple[int, Interval]]:
+    """Yield products as they are, and divided by each root that one of them shows."""
+    yield 1, every
+    ratios = np.square((every.low + every.high) / 2 / each.values)
+    middle = np.array([*map(_median, ratios.reshape(len(ratios), -1))])
+    nearest = np.abs(np.log(middle[:, None] / ROOTS))
+    for root in {ROOTS[i] for i in nearest.argmin(axis=-1)[nearest.min(axis=-1) < SCALED]} - {1}:
+        yield root, every / np.sqrt(root)
+
+
+def _median(ratios: Matrix) -> float:
+    """Return the median of finite positive numbers; 0 for none."""
+    own = np.sort(ratios[np.isfinite(ratios) & (ratios > 0)], axis=None)
+    return float(own[len(own) // 2]) if own.size else 0.0
+
+
+def _over(make: Callable[..., Any], root: int, *ranges: Interval) -> Any:
+    return make(*ranges) / np.sqrt(root)
 
 
 def _stacked(group: Sequence[Shown]) -> Interval:
@@ -391,6 +441,9 @@ def _stacked(group: Sequence[Shown]) -> Interval:
 
 def _by_transposed(one: Interval, other: Interval) -> Any:
     return one @ other.each(lambda end: np.swapaxes(end, -1, -2))
+
+
+_PRODUCTS = matmul, _by_transposed
 
 
 def _beside(one: Interval, other: Interval) -> Interval:
@@ -419,31 +472,57 @@ def _row_of(make: Callable[..., Interval], row: int, *ranges: Interval) -> Inter
 
 def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interval], Interval]]]:
     """Yield functions of a matrix whose masked entries are 0 in another."""
+    low, high = np.nanmin(each.values), np.nanmax(each.values)
     yield SAME, lambda x: x
-    yield "the exponentials of", lambda x: x.each(np.exp)
-    yield "the tanh of", lambda x: x.each(np.tanh)
-    yield "the square roots of", lambda x: x.each(np.sqrt)
-    if not (one.values < 0).any():
+    if low >= 0:
+        yield "the exponentials of", lambda x: x.each(np.exp)
+        yield "the square roots of", lambda x: x.each(np.sqrt)
+        if ((one.values < 0) & (each.values == 0)).any():
+            yield "the ReLU of", lambda x: x.each(lambda end: np.maximum(end, 0))
+    if abs(low) <= 1 >= high:
+        yield "the tanh of", lambda x: x.each(np.tanh)
+    if low >= 0 and high <= 1 and not (one.values < 0).any():
         yield "the shares in the sum of", lambda x: share(x.low, x.high)
-    if root := _root_of_softmax(each, one):
-        is_hidden = (each.values == 0) | np.isnan(each.values) | np.isnan(one.values)
-        says = "the softmax of" + f" 1/√{root} times" * (root > 1)
-        yield says, partial(_weights, is_hidden, root)
+    yield from _softmaxes(each.values, one.values)
     if root := _root(each, one):
         yield f"1/√{root} times", lambda x: x / np.sqrt(root)
+    if low < 0 < high and max(-low, high) ** 2 < each.values.shape[1]:
+        yield "the normalized rows of", _normalized
 
 
-def _root_of_softmax(each: Shown, one: Shown) -> int:
+def _softmaxes(each: Matrix, one: Matrix) -> Iterator[tuple[str, Callable[[Interval], Interval]]]:
+    """Yield the softmax of rows and that of columns, by the roots that the weights show."""
+    for by in ("", "columns of ") if len(each) > 1 else ("",):
+        turned = np.transpose if by else np.asarray
+        if root := _root_of_softmax(turned(each), turned(one)):
+            is_hidden = turned((each == 0) | np.isnan(each) | np.isnan(one))
+            make = partial(_weights, is_hidden, root)
+            says = f"the softmax of {by}" + f"1/√{root} times" * (root > 1)
+            yield says.strip(), partial(_of_columns, make) if by else make
+
+
+def _of_columns(make: Callable[[Interval], Interval], x: Interval) -> Any:
+    return make(x.transpose()).transpose()
+
+
+def _normalized(x: Interval) -> Interval:
+    """Return rows without their mean, divided by their standard deviation."""
+    middle, half = (x.low + x.high) / 2, (x.high - x.low) / 2
+    size = middle.std(axis=-1, keepdims=True)
+    made = (middle - middle.mean(axis=-1, keepdims=True)) / size
+    off = (2 + np.abs(made)) * half.max(axis=-1, keepdims=True) / size
+    return Interval(made - off, made + off)
+
+
+def _root_of_softmax(each: Matrix, one: Matrix) -> int:
     """Return which root the weights show: that of most of their logarithms; 0 for none."""
-    if one.values.shape != each.values.shape or (each.values < 0).any():
+    if one.shape != each.shape or (each < 0).any() or (each > 1).any():
         return 0
-    largest = np.nan_to_num(each.values).argmax(axis=-1, keepdims=True)
-    after, before = (
-        x - np.take_along_axis(x, largest, -1) for x in (np.log(each.values), one.values)
-    )
+    largest = np.nan_to_num(each).argmax(axis=-1, keepdims=True)
+    after, before = (x - np.take_along_axis(x, largest, -1) for x in (np.log(each), one))
     ratios = (before / after) ** 2
-    ratios = ratios[np.isfinite(ratios) & (ratios > 0)]
-    return min(ROOTS, key=lambda x: abs(np.log(np.median(ratios) / x))) if ratios.size else 0
+    root = _median(ratios)
+    return min(ROOTS, key=lambda x: abs(np.log(root / x))) if root else 0
 
 
 def _weights(is_hidden: Matrix | bool, root: int, x: Interval) -> Interval:
@@ -455,9 +534,7 @@ def _root(each: Shown, one: Shown) -> int:
     """Return the whole number whose root divides one matrix, as most entries show; 0 for none."""
     if one.values.shape != each.values.shape:
         return 0
-    ratios = (one.values / each.values) ** 2
-    ratios = ratios[np.isfinite(ratios)]
-    root = float(np.median(ratios)) if ratios.size else 0.0
+    root = _median((one.values / each.values) ** 2)
     is_whole = 1.5 < root < LARGEST_ROOT and abs(root - round(root)) < min(SCALED * root, MOST_OFF)
     return round(root) if is_whole else 0
 
@@ -469,13 +546,21 @@ def _agrees(each: Shown, made: Interval) -> Matrix:
     return np.asarray(inside | np.isnan(each.values))
 
 
-def _bits(each: Shown, made: Interval, agrees: Matrix) -> float:
-    """Return how improbable the agreement of entries is by chance, of each number once."""
+def _bits(each: Shown, relation: Relation, agrees: Matrix) -> float:
+    """Return how improbable the agreement of entries is by chance, of each number once.
+
+    It is 0 if too few agree. Numbers that follow from their places alone count at each place.
+    """
+    if agrees.sum() < _least(agrees.size):
+        return 0.0
+    made = relation.made
     unit = np.where(each.half > 0, 2 * each.half, 1.0)
     width = np.maximum(made.high - made.low, unit)
     is_telling = np.isfinite(each.values) & (each.values != 0)
     ratios = np.maximum(1, 2 * each.values[np.isfinite(each.values)].std() / width)
     bits = np.where(agrees & is_telling, np.nan_to_num(np.minimum(np.log2(ratios), LARGEST)), 0)
+    if not relation.of:
+        return float(bits.sum())
     ordered = np.argsort(~agrees.ravel(), kind="stable")
     _, firsts = np.unique(np.abs(each.values.ravel()[ordered]), return_index=True)
     return float(bits.ravel()[ordered][firsts].sum())

@@ -68,6 +68,10 @@ _NAMES = (
 )  # fmt: skip
 """Names of given matrices that readers of answers do not need, and thousands in a sentence, and
 decimal commas in matrices of LaTeX."""
+_PROJECTION = re.compile(r"\b(W?)[_^]?\{?([QKV])\b", re.IGNORECASE)
+_EQUAL = re.compile(r"\bW?[_^]?\{?[QKV]\}?(?:[\s$*`&]{0,6}=[\s$*`&]{0,6}W?[_^]?\{?[QKV]\}?){1,2}"
+                    r"(?=[\s$*`&]{0,6}=)", re.IGNORECASE)  # fmt: skip
+"""Projections, or their weights, that equal each other."""
 _CHECKED = re.compile(
     r"tokens are (?:rows|columns)$|scores (?:not scaled|divided by|S are given)|mask |causal, top|"
     r"normalizer |sinusoidal |\d{1,4} heads, their outputs side|shown to |full |each step ",
@@ -205,7 +209,8 @@ class Lesson:
         for first, after in islice(zip(starts, ends, strict=True), MOST_EXAMPLES):
             part = whole._replace(first=first, last=after - 1)
             answer = answer if len(starts) == 1 else self.read(part)
-            found = _with_inputs(answer.matrices, answer.unread)
+            text = "\n".join(self.lines[part.first - 1 : part.last])
+            found = _with_inputs(_with_equal(answer.matrices, text), answer.unread)
             own = {n: _whole(n, each) for n, each in found.items() if not _is_one_score(n, each)}
             begins = min((_begins(name) for name in own), default=len(IN_ORDER))
             known = {name: each for name, each in known.items() if name not in IN_ORDER[begins:]}
@@ -258,6 +263,16 @@ def read_lesson(place: str, data: bytes) -> Lesson:
         lines = tuple((0, line, False) for line in page.places)
         return Lesson(place, page.text, lines, page.is_own, _rules(text) if page.is_own else ())
     return Lesson(place, text.replace("\r\n", "\n"))
+
+
+def _with_equal(matrices: Mapping[str, WrittenMatrix], text: str) -> dict[str, WrittenMatrix]:
+    """Return matrices, and those that equal them in a text: W_Q = W_K = [1 0; 0 1]."""
+    found = dict(matrices)
+    for said in _EQUAL.findall(text):
+        names = [f"{'W_' * bool(w)}{name.upper()}" for w, name in _PROJECTION.findall(said)]
+        for known in [each for each in names if each in matrices][:1]:
+            found |= {each: matrices[known] for each in names if each not in matrices}
+    return found
 
 
 def _with_inputs(

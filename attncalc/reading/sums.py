@@ -36,7 +36,7 @@ CARRIED, MOST_RIGHT = 10, 3
 many entries it has for each wrong one."""
 _THOUSANDS = re.compile(
     r"(?<![\w.,(\[{])[1-9]\d{0,2}(?:(?:,|\{,\}|\\,|[\u202f\u2009\u00a0'’])\d{3}"
-    r"|(?:[. ]\d{3}(?=[. ]\d{3})|(?<=[. ]\d{3})[. ]\d{3}))+(?!,?\d|\.\d)"
+    r"|(?:[. ]\d{3}(?=[. ]\d{3})|(?<=\d[. ]\d{3})[. ]\d{3}))+(?!,?\d|\.\d)"
 )
 _BROKEN = re.compile(
     r"\d\.\d(?!\d\d\b)|(?<!\w)e ?(?:\^|\*\*)|exp|,\d{1,2}(?!\d)|,\}?\d{4}|\{,\}\d{1,2}(?!\d)"
@@ -185,7 +185,9 @@ class _Arithmetic(Parser):
             if self.take() == "ᵀ":
                 value = np.transpose(value) if np.ndim(value) > 1 else np.atleast_2d(value)
             else:
-                value = _scalar(value) ** _scalar(self._deeper(self.signed))
+                raised = self._deeper(self.signed)
+                is_e = np.ndim(value) == 0 and value == np.e  # of each entry
+                value = _NAMED["exp"](raised) if is_e else _scalar(value) ** _scalar(raised)
         return value
 
     def atom(self) -> Any:
@@ -557,7 +559,7 @@ def _is_apart(tokens: list[Token], i: int, text: str) -> bool:
     if last.kind == "name" and first.text in "([" and last.end == first.start:
         return False  # an index, scores[0][2], or the argument of a function
     if last.text in "aàeéyoи" and i > 1 and is_spaced and WORD.fullmatch(tokens[i - 2].text):
-        return first.kind == "number"  # a word of one letter
+        return first.kind == "number" or last.text in "àéи"  # a word of one letter
     if last.kind == "name":
         is_list = last.text in ("sum", "mean", "max", "min") and first.kind == "number"
         return bool(WORD.fullmatch(last.text)) and (is_list or last.text.lower() not in _NO_WORDS)
@@ -756,12 +758,13 @@ def names_sum(heading: str) -> bool:
     return _OF_SUMS.fullmatch(heading) is not None
 
 
-def compared(line: int, left: str, right: str) -> list[Sum]:
+def compared(line: int, left: str, right: str, strict: int = 0) -> list[Sum]:
     """Return what statement two plain texts make that are arithmetic; [] for others.
 
     right: a number, or a vector of numbers.
+    strict: 2 if all numbers with fewer decimals are exact.
     """
     sides = [side for each in (left, right) if (side := _side(tokens_of(each), each))]
     if len(sides) < 2 or not sides[1].is_literal:
         return []
-    return _compared(_Stated(line, line, sides[:1], "=", sides[1]), (), strict=0)
+    return _compared(_Stated(line, line, sides[:1], "=", sides[1]), (), strict=strict)

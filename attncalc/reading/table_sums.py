@@ -27,7 +27,11 @@ def sums_of_tables(lines: Sequence[str]) -> Iterator[Sum]:
         told: dict[int, Sum] = {}
         for last in range(1, width) if len(rows) > FEWEST_ROWS else ():
             headings = [*map(_heading, rows[0][1])]
-            found = (_wrong(rows, way, last, _is_said(headings, way, last)) for way in _ways(last))
+            found = (
+                _wrong(rows, way, last, strict, _is_said(headings, way, last))
+                for way in _ways(last)
+                for strict in (0, 2)
+            )
             for one in filter(None, found):
                 told.setdefault(one.line, one)
                 break
@@ -38,6 +42,8 @@ def _cells(line: str) -> list[str]:
     """Return the cells of a row of a table, also in LaTeX; [] for other lines."""
     if "&" in line and "\\begin" not in line:
         line = re.sub(r"\\\\.*|\\(?:hline|midrule|toprule|bottomrule)", "", line).replace("&", "|")
+    if "|" not in line and len(columns := re.split(r"\s{2,}|\t", line.strip())) > 2:
+        line = "|".join(columns)
     return plain(line).strip().strip("|").split("|") if "|" in line else []
 
 
@@ -64,7 +70,7 @@ def _heading(text: str) -> str:
 
 
 def _wrong(
-    rows: Sequence[tuple[int, list[str]]], way: _Way, last: int, is_said: bool
+    rows: Sequence[tuple[int, list[str]]], way: _Way, last: int, strict: int, is_said: bool
 ) -> Sum | None:
     """Return the wrong number of a column that follows so in all rows but one; None for others.
 
@@ -76,7 +82,8 @@ def _wrong(
         own = [cells[i].strip() for i in of]
         own = ["0" if e in ("·", ".", "-") and " + " in says else e for e in own if e]
         terms = [f"({e})" if {*"+-/·"} & {*e} else e for e in own]
-        made = compared(line, says.format(*terms), cells[last]) if len(terms) == len(of) else []
+        left = says.format(*terms) if len(terms) == len(of) else ""
+        made = compared(line, left, cells[last], strict)
         right += [each.result for each in made if each.is_right]
         wrong += [made] if made and not made[0].is_right else []
         if len(wrong) > 1:

@@ -147,9 +147,9 @@ def _of_relations(
     told = {each.line for each in found if each.kind == WRONG}
     for one in wrong:
         if told.isdisjoint(map(lesson.line, one.around)):
-            what = f"{one.says} {of_each([*map(lesson.where, one.of)])}"
-            why = "its other entries agree"
-            yield Finding(WRONG, what, (), one.found, one.right, (), why), one.line, one.line
+            of = of_each([*map(lesson.where, one.of)] or [""])
+            what = f"{one.says} {of}".strip()
+            yield Finding(WRONG, what, (), one.found, one.right, (), one.why), one.line, one.line
 
 
 def _of_sums(
@@ -157,7 +157,7 @@ def _of_sums(
 ) -> Iterator[Placed]:
     """Yield the report of written-out arithmetic, but for wrong numbers that results report."""
     named = {
-        (line, each.found)
+        (line, each.found.replace(",", "."))
         for each in found
         if each.kind == WRONG
         for line in range(each.line, each.last + 1)
@@ -172,7 +172,7 @@ def _of_sums(
 
 def _of_repeated(lesson: Lesson, found: Sequence[Finding]) -> Iterator[Placed]:
     """Yield what sentences repeat with a misprint, but for what is reported before."""
-    told = {(each.line, each.found) for each in found if each.kind == WRONG}
+    told = {(each.line, each.found.replace(",", ".")) for each in found if each.kind == WRONG}
     for what, wrong, right in misprinted(lesson.with_points):
         if (lesson.line(wrong.line), wrong.text) not in told:
             why = "it is printed elsewhere with digits in another order, or with another sign"
@@ -185,7 +185,8 @@ def _of_example(
 ) -> Iterator[Placed]:
     """Yield the report of an example, on lines of which some are `wrong` by themselves.
 
-    If several numbers of a result are wrong, those that follow from such a line are not checked.
+    If several numbers of a result are wrong, those that follow from such a line are not checked;
+    nor is a single one in the row of such a line.
     """
     size = sum(len(line) for line in lesson.lines[example.first - 1 : example.last])
     is_plain = size > LONG or bool(lesson.rules)
@@ -193,12 +194,18 @@ def _of_example(
     checked = check_example(example.matrices, example.own, read, said, by_one=is_plain)
     placed = [*_placed(lesson, example, checked, seen)]
     counts = Counter(one.name for one, _, _ in placed if one.kind == WRONG)
-    sources = [(one.name, at) for one, a, b in placed for at in wrong if a <= at <= b]
+    starts = {one.name: a for one, a, _ in reversed(placed)}
+    sources = [(one.name, at, at - a) for one, a, b in placed for at in wrong if a <= at <= b]
     told = set[tuple[str, str]]()
     for one, line, last in placed:
         needs = _needs(one.name, checked.steps if checked else {})
-        behind = [at for name, at in sources if name in needs and at < line]
-        if one.kind == WRONG and max(counts.values()) > 1 and behind:
+        is_one, row = max(counts.values(), default=0) == 1, line - starts[one.name]
+        behind = [
+            at
+            for name, at, of in sources
+            if name in needs and at < line and (not is_one or of == row)
+        ]
+        if one.kind == WRONG and behind:
             why = f"it follows from a wrong number before it, {lesson.where(min(behind))}"
             one = Finding(UNCHECKED, one.name, why=why)
         if (one.name, one.why) not in told:
