@@ -301,8 +301,8 @@ def _readings(
     ways = [(True, texts, FARTHEST, _Of.LINES) for texts in (without, listed, ranked)]
     ways += [(False, texts, FARTHEST, _Of.LINES) for texts in by_number]
     ways += [(False, counted, FARTHEST, _Of.ZERO)]
-    for listed in (without, sentences_in(without)):
-        found = [*_in_sections(listed, sides, count)]
+    for pieces in (without, sentences_in(without)):
+        found = [*_in_sections(pieces, sides, count)]
         ways += [(named, own, MOST_LINES, _Of.SECTIONS) for own in found for named in (True, False)]
     seen: list[list[Mention]] = []
     readings = []

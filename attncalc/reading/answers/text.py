@@ -69,7 +69,7 @@ from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import COMMA, MASKED, MOST_GRIDS, PRIVATE
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.other_words import in_english
-from attncalc.reading.plain.sentence_rows import with_counted_rows, with_rows, without_senders
+from attncalc.reading.plain.sentence_rows import with_counted_rows, without_senders
 from attncalc.reading.plain.spoken import with_digits
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 from attncalc.reading.plain.told import with_told
@@ -330,7 +330,7 @@ def _rewritten(text: str, expected: Expected) -> str:
         step = expected.step_in(words)
         return step, expected.shape(step)
 
-    return with_told(with_rows(text), named)
+    return with_told(text, named)
 
 
 def _names_a_row(expected: Expected, label: str) -> bool:

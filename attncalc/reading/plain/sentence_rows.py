@@ -1,4 +1,4 @@
-"""Counted lines, rows between slashes, and tables as lists, rewritten as rows of matrices."""
+"""Counted lines, rewritten as rows of matrices."""
 
 import re
 from collections.abc import Callable, Collection, Iterator
@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator
 from attncalc.reading.plain.marks import COLUMN, COMMA
 from attncalc.reading.plain.rows import split_row
 
-_PARTED = re.compile(r",? (?:and|und|y|e|et|en) |[,;] ?| & | ")
 _CHAT = re.compile(
     r"(?:\[[-\d:/., ]{4,22}(?:[AP]M)?\]"
     r"|(?:\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4},? )?\d{1,2}:\d\d(?::\d\d)?)"
@@ -16,9 +15,6 @@ _CHAT = re.compile(
 """The name and time before a chat message: [10:02] ana: …, or [ana] [10:02 am] …."""
 _SENDER = re.compile(r"[^\W\d][^=\t|:]{0,40}?[\s(]\d{1,2}:\d\d(?::\d\d)?(?: ?[AP]M)?\)?", re.I)
 """The name and time above a chat message: Ana (10:02)."""
-_SHORT = rf"[-+−–]?(?:\d{{1,6}}(?:[.{COMMA}]\d{{1,6}})?|\.\d{{1,6}})(?![\w.{COMMA}]*\w)"
-_IN_LINE = rf"{_SHORT}(?:(?:, ?| ){_SHORT}){{1,8}}+"
-_SLASHED = re.compile(rf"(?<![\w.,/{COMMA}]){_IN_LINE}(?: / {_IN_LINE}){{1,9}}+")
 _COUNTED_LINE = re.compile(
     r"(?:(?P<before>[^\d\t:=|]{0,30}?[^\W\d_][^\d\t:=|]{0,9}?)(?P<number>\d{1,2})"
     r"|\s{0,20}(?P<first>\d{1,2})[.ªº]{0,2} ?(?P<word>[^\W\d_]{2,20}))"
@@ -33,23 +29,6 @@ _MARKED = re.compile(r"^[\s*#>+-]*(?:\[[ xX✓]\]\s*)?")
 """The mark of a list, and its box."""
 SHORT, LEAST = 300, 2
 """The length of a counted line, at most, and the number of lines and of entries, at least."""
-LONGEST = 1000
-"""The largest length of a line that is read."""
-
-
-def with_rows(text: str) -> str:
-    """Return a text with rows between slashes, and tables of lists, as rows of matrices.
-
-    >>> with_rows("scores 1 2 / 3 4")
-    'scores = [1 2; 3 4]'
-    """
-    lines = _without_lists(text.split("\n"))
-    return "\n".join(
-        _SLASHED.sub(_with_slashes, line)
-        if " / " in line and len(line) <= LONGEST and "|" not in line
-        else line
-        for line in lines
-    )
 
 
 def with_counted_rows(
@@ -136,55 +115,7 @@ def without_senders(text: str) -> str:
 
 
 def _without_sender(line: str) -> str:
-    if len(line) > LONGEST:
+    if len(line) > SHORT:
         return line
     chat = _CHAT.match(line)
     return "" if _SENDER.fullmatch(line.strip()) else line[chat.end() if chat else 0 :]
-
-
-def _with_slashes(match: "re.Match[str]") -> str:
-    """Return rows that slashes separate as a matrix, if they have one width: 5 2 / -2 -1."""
-    rows = [_PARTED.split(row) for row in match[0].split(" / ")]
-    if len({len(row) for row in rows}) > 1:
-        return match[0]
-    before = match.string[: match.start()].rstrip()
-    sign = "= " if before[-1:].isalpha() else ""
-    return f"{sign}[{'; '.join(' '.join(row) for row in rows)}]"
-
-
-_DIRECTIVE = re.compile(r"\.\. (?:list-table|csv-table|table)::(?P<title>.{0,200})")
-_OPTION = re.compile(r"\s{1,40}:[\w-]{1,40}:.{0,200}")
-_ITEM = re.compile(r"\s{1,40}(?P<row>\* )?\s{0,9}- ?(?P<cell>.{0,200})")
-
-
-def _without_lists(lines: list[str]) -> Iterator[str]:
-    """Yield the lines, with the list tables of reStructuredText as rows with bars between cells."""
-    at = 0
-    while at < len(lines):
-        found = _DIRECTIVE.match(lines[at])
-        stop, rows = _rows_of_list(lines, at + 1) if found else (at + 1, [])
-        if found is None or not rows:
-            yield lines[at]
-            at += 1
-            continue
-        made = [f"{found['title'].strip()}:" if found["title"].strip() else "", ""]
-        made += [f"| {' | '.join(row)} |" for row in rows]
-        yield from (made + [""] * (stop - at))[: max(stop - at, len(made))]
-        at = stop
-
-
-def _rows_of_list(lines: list[str], start: int) -> tuple[int, list[list[str]]]:
-    """Return the end of a list table, and its rows."""
-    rows: list[list[str]] = []
-    at = start
-    while at < len(lines):
-        line = lines[at]
-        item = _ITEM.fullmatch(line)
-        if item and item["row"]:
-            rows.append([item["cell"].strip()])
-        elif item and rows:
-            rows[-1].append(item["cell"].strip())
-        elif line.strip() and not _OPTION.fullmatch(line):
-            break
-        at += 1
-    return at, rows
