@@ -125,3 +125,9 @@ def test_unread_text_is_listed_as_it_was_typed() -> None:
     listed = " ".join([*(e.text for e in answer.unread), *(e.text for e in answer.taken)])
     assert "0,71" in listed
     assert all(character.isprintable() for character in listed)
+
+
+def test_outputs_of_equal_weights_are_no_inputs_of_a_map() -> None:
+    text = "A = [0.33 0.33 0.33; 0.33 0.33 0.33; 0.33 0.33 0.33]\nO = [2 1; 2 1; 2 1]"
+    read = read_answer_bytes(text.encode(), "answer.txt", expected("bv2")).matrices
+    assert {*read} == {"A", "O"}

@@ -202,7 +202,7 @@ def _are_places(
     if not written.values.ndim == weights.ndim == 2 or len(weights) != len(written.values):
         return False
     places = written.values - 1
-    is_there = np.isin(places, range(weights.shape[1])).all()
+    is_there = np.isin(places, range(weights.shape[1])).all() and (np.ptp(weights, 1) > OFF).all()
     return bool(is_there) and all(map(is_ranked, places.astype(int).tolist(), weights))
 
 
