@@ -8,7 +8,6 @@ rank the inputs of each first. The weights arbitrate between readings.
 import re
 import unicodedata
 from collections.abc import Collection, Container, Iterator, Sequence
-from enum import Enum
 from functools import lru_cache, partial
 from itertools import chain, pairwise, product, takewhile
 from typing import NamedTuple
@@ -262,22 +261,20 @@ def streams(
     by_section: whether the name of an output may head the lines about it.
     from_zero: whether numbers may also count tokens from 0.
     """
+    is_asked = {"lines": True, "sections": by_section, "zero": from_zero}
     for mentions, are_names, of in _readings((*lines[-MOST_LINES:],), labels, count):
-        if of is _Of.LINES or (by_section if of is _Of.SECTIONS else from_zero):
+        if is_asked[of]:
             yield mentions, are_names
-
-
-class _Of(Enum):
-    """What a reading of tokens is about: lines, sections, or lines whose tokens count from 0."""
-
-    LINES, SECTIONS, ZERO = range(3)
 
 
 @lru_cache(maxsize=4)
 def _readings(
     lines: tuple[tuple[int, str], ...], labels: Tokens, count: int
-) -> list[tuple[list[Mention], bool, _Of]]:
-    """Return all readings of the tokens that lines name; several searches ask for them."""
+) -> list[tuple[list[Mention], bool, str]]:
+    """Return all readings of the tokens that lines name; several searches ask for them.
+
+    Each is of lines, of sections, or of lines in which numbers count tokens from zero.
+    """
     sides = [[*map(_spelled, side)] for side in (labels.queries, labels.keys)]
     known = {*chain(*sides)}
     counted = [
@@ -298,18 +295,18 @@ def _readings(
     all_of = partial(_COUNT_OF_ALL.sub, lambda own: " all " if int(own[1]) == count else own[0])
     ranked = [(line, all_of(_LIKENED.sub(" ", _NTH_RANK.sub(" ", text)))) for line, text in without]
     by_number = (without, placed, all_placed, counted, ranked)
-    ways = [(True, texts, FARTHEST, _Of.LINES) for texts in (without, listed, ranked)]
-    ways += [(False, texts, FARTHEST, _Of.LINES) for texts in by_number]
-    ways += [(False, counted, FARTHEST, _Of.ZERO)]
+    ways = [(True, texts, FARTHEST, "lines") for texts in (without, listed, ranked)]
+    ways += [(False, texts, FARTHEST, "lines") for texts in by_number]
+    ways += [(False, counted, FARTHEST, "zero")]
     for pieces in (without, sentences_in(without)):
         found = [*_in_sections(pieces, sides, count)]
-        ways += [(named, own, MOST_LINES, _Of.SECTIONS) for own in found for named in (True, False)]
+        ways += [(named, own, MOST_LINES, "sections") for own in found for named in (True, False)]
     seen: list[list[Mention]] = []
     readings = []
     for (are_names, texts, farthest, of), is_all in product(ways, (False, True)):
         if any(sides[0]) < are_names or (is_all and texts is not without):
             continue
-        base = 0 if of is _Of.ZERO else 1
+        base = 0 if of == "zero" else 1
         named = _mentions(texts, sides, farthest, are_names=are_names, is_all=is_all, base=base)
         seen.append([*named])
         if seen[-1] not in seen[:-1]:
