@@ -16,7 +16,6 @@ WHOLE = {
     "those of token 3 are 2.5 and -2.",
     "two sentences": "Q has rows (1, 3), (-1, 1), (2.5, -2). K has rows (3, -0.5), (2, -1.5), "
     "(-2.5, 3.5).",
-    "behind a colon": "Q: first row 1 and 3, second row -1 and 1, third row 2.5 and -2",
     "1st, 2nd": "The 1st row of K is (3, -.5), the 2nd row is (2, -1.5), the 3rd (-2.5, 3.5).",
 }
 

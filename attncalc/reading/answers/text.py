@@ -72,7 +72,6 @@ from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.sentence_rows import with_counted_rows, without_senders
 from attncalc.reading.plain.spoken import with_digits
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
-from attncalc.reading.plain.told import with_told
 
 MOST_FAULTS = 100
 ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
@@ -324,13 +323,7 @@ def _rewritten(text: str, expected: Expected) -> str:
     shapes = {key.shape[-2:] for key in expected.steps.values()}
     text = with_counted_rows(text, partial(_names_a_row, expected), shapes)
     text = with_corrections(without_references(text))
-    text = with_rows_of_tokens(text, expected.labels)
-
-    def named(words: str) -> tuple[str, tuple[int, ...]]:
-        step = expected.step_in(words)
-        return step, expected.shape(step)
-
-    return with_told(text, named)
+    return with_rows_of_tokens(text, expected.labels)
 
 
 def _names_a_row(expected: Expected, label: str) -> bool:
@@ -692,7 +685,7 @@ def _is_better(before: Part, part: Part, expected: Expected, there: set[str]) ->
         max(expected.agreement(part.name, own) for own in (each, each.swapaxes(-1, -2)))
         for each in (before.values, part.values)
     )
-    return first == 1 and second < WRONG and min(before.size) > 1
+    return first == 1 and second < WRONG and max(before.size) > 1
 
 
 def _are_powers(scores: Matrix, values: Matrix) -> bool:
