@@ -1,7 +1,7 @@
 """Rows given by the words of tokens: "why -> why 80%, fish 20%"."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from attncalc.reading.naming.name import Tokens, name_in
 from attncalc.reading.plain.marks import COMMA
@@ -27,12 +27,6 @@ _WORD_LAST = re.compile(
 _AND = re.compile(rf"[\s,&/+]+(?:{_WORD_AND})?")
 MOST_BELOW = 60
 """How many lines below a row may move."""
-_SUM = re.compile(r"(?:sum|total|Σ|∑|summe|somme|suma|check)\.?", re.IGNORECASE)
-_CELLS = re.compile(r"[|\t=:;]")
-_DIGITS = re.compile(r"[-+.]?\d")
-_DECIMAL = re.compile(rf"[-+]?(?:\d{{1,9}}(?:[.,{COMMA}]\d{{1,9}})?|\.\d{{1,9}})")
-NEAR = 0.01
-"""The largest rounding error of a number in a sum."""
 
 
 def with_rows_of_tokens(text: str, labels: Tokens) -> str:
@@ -40,11 +34,10 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
 
     A line that leaves out a token is unchanged: the missing number is unknown.
     """
-    lines = text.split("\n")
-    if labels.keys:
-        lines = _of_each([_shares(line, labels) or line for line in lines], labels)
-        lines = _with_masked(lines, labels.queries)
-    return "\n".join(_without_sums(lines))
+    if not labels.keys:
+        return text
+    lines = _of_each([_shares(line, labels) or line for line in text.split("\n")], labels)
+    return "\n".join(_with_masked(lines, labels.queries))
 
 
 def _of_each(lines: list[str], labels: Tokens) -> list[str]:
@@ -101,30 +94,6 @@ def _is_part(number: int, query: str, label: str, row: list[str]) -> bool:
     """Return whether a row has the name or the number of a token, and as many numbers."""
     name = label.rpartition(" ")[2]
     return len(row) == number and bool(name) and name in (query, str(number))
-
-
-def _without_sums(lines: list[str]) -> Iterator[str]:
-    """Yield lines with the sum after a row in brackets, if a heading names sums."""
-    width = 0
-    for line in lines:
-        words = line.split() if len(line) < LONGEST and not _CELLS.search(line) else []
-        if len(words) > 2 and _SUM.fullmatch(words[-1]) and not any(map(_DIGITS.match, words)):
-            width = len(words)
-            yield line[: line.rindex(words[-1])].rstrip()
-        elif width and words and _ends_in_sum(words, width):
-            yield f"{line[: line.rindex(words[-1])].rstrip()}  (sum: {words[-1]})"
-        else:
-            width = width if set(line) <= set("-=+ ") else 0
-            yield line
-
-
-def _ends_in_sum(words: Sequence[str], width: int) -> bool:
-    """Return whether the last number of a row is the sum of the others, within rounding."""
-    cells = words if _DECIMAL.fullmatch(words[0]) else words[1:]
-    if not all(map(_DECIMAL.fullmatch, cells)) or width - 1 > len(words) or len(words) > width + 1:
-        return False
-    *others, total = (float(cell.replace(",", ".").replace(COMMA, ".")) for cell in cells)
-    return len(others) > 1 and abs(sum(others) - total) <= NEAR * (len(others) + 1)
 
 
 def _shares(line: str, labels: Tokens) -> str:

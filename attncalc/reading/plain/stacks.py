@@ -36,14 +36,6 @@ LONGEST_COUNTED = 2000
 _HEAD = re.compile(r"\s*[^\W\d_]{3,12} \d\s*")
 """A head before a row between bars: head 1 | 1 3 |."""
 _RULE_OF_PAGE = re.compile(r"\s*\|?-{3,200}[+|]-{3,200}\|?\s*")
-_HAS_DIGIT = re.compile(r"\d")
-_ROWS = ("row", "zeile", "reihe", "fila", "ligne")
-_COUNTED = re.compile(
-    rf"(?<!\w)({'|'.join(_ROWS)}|token|tok|key|query|output|input|[xkqvzr])"
-    r" ?_?(\d{1,3}) ?[:=→] ?",
-    re.IGNORECASE,
-)
-"""The words on a line that count rows, or the numbers of one."""
 _BRACKETS = " \t,;.|()[]"
 _AND = re.compile(
     rf"{GRID.pattern}(?:\s{{0,80}}(?:[,;]|\b(?:and|und|et|y|e|en|och|og|i|a|ve|dan|и)\b|[和与と])"
@@ -57,7 +49,7 @@ def stacked(document: Document, labels: Container[str] = ()) -> list[Line]:
     """Return the lines of a document, with the lines of one matrix or equation combined."""
     lines = _apart([*_below_own_names([*_columns_of_page(document.lines)], labels)])
     document.lines = [_without_bullet(line) for line in lines]
-    lines = [_with_lists(document, _with_counted(line)) for line in _with_bars(document)]
+    lines = [_with_lists(document, line) for line in _with_bars(document)]
     lines = _stacked(document, _joined(_without_gaps(document, lines)))
     return [_with_heads(document, line) for line in lines]
 
@@ -277,25 +269,6 @@ def _with_lists(document: Document, line: Line) -> Line:
             kept = Grid((rows,), line.number, line.number, "stack")
             return Line(line.number, f"{match[1]} {document.add(kept)}")
     return line
-
-
-def _with_counted(line: Line) -> Line:
-    """Return a line with its counted numbers as a row: x2 attends to x1: 0.38, x2: 0.62."""
-    names = list(_COUNTED.finditer(line.text, 0, LONGEST_COUNTED))
-    if len(names) < 2 or len(line.text) > LONGEST_COUNTED:
-        return line
-    counts = [int(name[2]) for name in names]
-    stops = [*(name.start() for name in names[1:]), len(line.text)]
-    cells = [
-        split_row(line.text[name.end() : stop].strip(_BRACKETS)) or []
-        for name, stop in zip(names, stops, strict=True)
-    ]
-    is_list = counts == [*range(1, len(counts) + 1)] and len({name[1] for name in names}) == 1
-    before = line.text[: names[0].start()].rstrip()
-    is_row = is_list and all(len(row) == 1 for row in cells) and names[0][1].lower() not in _ROWS
-    if not is_row or not _HAS_DIGIT.search(before):  # separate rows, such as k1 = 3, k2 = 4
-        return line
-    return _with_text(line, f"{before.rstrip(':')}: {', '.join(row[0] for row in cells)}")
 
 
 def _joined(lines: list[Line]) -> list[Line]:
