@@ -730,7 +730,7 @@ def wide_problem(language: str) -> Problem:
     return Problem(**given, heads=5, labels=labels, language=language)
 
 
-@pytest.mark.parametrize("language", mostly_slow(LANGUAGES, 3))
+@pytest.mark.parametrize("language", mostly_slow(LANGUAGES, len(LANGUAGES)))
 def test_captions_are_translated_in_latex_in_the_terminal_and_on_paper(
     language: str, tmp_path: Path
 ) -> None:

@@ -178,7 +178,7 @@ def small_problem(tokens: int, heads: int, **fields: Any) -> Problem:
 _WEIGHTS = "W_Q", "W_K", "W_V"
 
 
-@pytest.mark.parametrize("tokens", mostly_slow([5, 6], 1))
+@pytest.mark.parametrize("tokens", mostly_slow([5, 6]))
 def test_named_tokens_and_two_heads_fit_two_pages(tokens: int) -> None:
     short = words(tokens, 3)
     for labels, output in (
@@ -196,7 +196,7 @@ def test_the_key_of_an_encoder_fits_two_pages() -> None:
     assert "What each output attends to" in texts(pages[-1])
 
 
-@pytest.mark.parametrize("tokens", mostly_slow(range(2, 7)))
+@pytest.mark.parametrize("tokens", mostly_slow(range(2, 7), 5))
 def test_a_map_is_on_the_page_of_its_sentences_and_no_last_page_is_nearly_empty(
     tokens: int,
 ) -> None:

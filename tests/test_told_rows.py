@@ -52,3 +52,21 @@ def test_other_numbers_in_sentences_are_not_rows(text: str, tmp_path: Path) -> N
     found = {marks.step.name for marks in marking.steps if marks.step.name not in marking.not_found}
     assert "S" not in found
     assert marking.is_provisional or "Q" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "row"),
+    [
+        ("The first row of Q is 1, 3 and the second -1, 2, the third 2.5, -2.", "Q", [-1, 2]),
+        ("For K the rows are 3, -0.5; then 2, 1.5; and finally -2.5, 3.5.", "K", [2, 1.5]),
+        ("The scores of token 1 are 1.5, -2.5 and 8, those of token 2 are -3.5, -3.5 and 7, and "
+         "those of token 3 are 8.5, 8 and -13.25.", "S", [-3.5, -3.5, 7]),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_row_of_a_sentence_is_read(
+    text: str, name: str, row: list[float], tmp_path: Path
+) -> None:
+    others = "" if name == "K" else f"{K}\n"
+    answer = marking_of(f"{others}{text}\n", tmp_path).answer
+    assert answer.matrices[name].values[1].tolist() == row
+    assert not answer.has_unread_matrix
