@@ -74,6 +74,8 @@ _SIGNS, _TO = " ,;.", ("om", "mo", "os", "so")
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│:]")
 _WORK = re.compile(r"\x00[^\x00]*\x00|\d ?[,;|] ?-?\d|= ?[-(\[\d]")
 """A sign of several numbers on a line."""
+VECTOR = re.compile(r"[(\[] ?-?\d[\d.]{0,9}[,;] ?-?\d")
+"""The start of a vector between names, which are then no map."""
 _DIGIT, _SIGNS_OF_DATA = re.compile(r"\d"), re.compile(r"[\[\]{}_]")
 _SUM = re.compile(r"\b(?:sum|add|som[am]|сум|topla|zusammen)|合計|合计|之和|합", re.IGNORECASE)
 _WORDS_OF_MAP = {"peta", "harita", "diagram", "drawing", "schema", "arrows"}

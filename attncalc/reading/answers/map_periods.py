@@ -16,6 +16,7 @@ from attncalc.reading.answers.map_order import (
     LONGEST,
     MOST_MENTIONS,
     TIE,
+    VECTOR,
     Mention,
     Said,
     input_of,
@@ -263,7 +264,8 @@ class _Periods:
         is_far = any(np.diff(self.lines[at + steps]).max() > NEAR for at in layout.columns)
         is_half = len(layout.columns) == 1 and (layout.others or not (name or is_printed))
         is_lost = is_far and not (name and are_alike and are_said and len(gaps[0]) == 1)
-        if is_half or is_lost or any(_FORMULA.search(each.before) for each in run[1:]):
+        is_work = any(_FORMULA.search(e.before) or VECTOR.search(e.before) for e in run[1:])
+        if is_half or is_lost or is_work:
             return np.inf
         ends = {at for at in (begin, end) if 0 < at < len(self.mentions)}
         is_whole = all(self.lines[at - 1] < self.lines[at] for at in ends)

@@ -16,6 +16,7 @@ from attncalc.reading.answers.map_order import (
     SAID,
     SENTENCE,
     VALUE,
+    VECTOR,
     Fitting,
     Mention,
     Order,
@@ -196,7 +197,8 @@ def _read(
     if words and run[0].output in words[0]:
         is_said = is_said and bool(gaps & SAID) and "unknown" not in gaps
     is_entry = "arrow" in kinds and any(are_letters) and not all(are_letters)  # q1 -> 3
-    if not 1 < len(run) <= MOST_NAMED or kinds & _NO_STATEMENT or not is_said or is_entry:
+    is_work = is_entry or any(VECTOR.search(each.before) for each in run)
+    if not 1 < len(run) <= MOST_NAMED or kinds & _NO_STATEMENT or not is_said or is_work:
         return
     are_tokens = bool(words or kinds.intersection(_NOUNS) or any(sides))
     ranks = (0, 1) if kinds & {"second", "then"} else (0,)
