@@ -303,16 +303,14 @@ def _readings(
     for pieces in (without, sentences_in(without)):
         found = [*_in_sections(pieces, sides, count)]
         ways += [(named, own, MOST_LINES, "sections") for own in found for named in (True, False)]
-    seen: list[list[Mention]] = []
-    readings = []
+    readings: list[tuple[list[Mention], bool, str]] = []
     for (are_names, texts, farthest, of), is_all in product(ways, (False, True)):
         if any(sides[0]) < are_names or (is_all and texts is not without):
             continue
         base = 0 if of == "zero" else 1
-        named = _mentions(texts, sides, farthest, are_names=are_names, is_all=is_all, base=base)
-        seen.append([*named])
-        if seen[-1] not in seen[:-1]:
-            readings.append((seen[-1], are_names, of))
+        named = [*_mentions(texts, sides, farthest, are_names=are_names, is_all=is_all, base=base)]
+        if all(named != mentions for mentions, _, _ in readings):
+            readings.append((named, are_names, of))
     return readings
 
 

@@ -961,11 +961,11 @@ class Witness:
         is_result = np.array([n.is_last and not label for row in rows for n, label in row], bool)
         if not is_result.any():
             return False
-        known = {*chain(*(e.values.ravel().tolist() for e in read.values()))}
-        results = [n for n, is_one in zip(own, is_result, strict=True) if is_one]
-        is_work = any(number.is_operand for number in own)
-        if is_work and all(n.entry.decimals and n.value in known for n in results):
-            return True
+        if any(number.is_operand for number in own):
+            known = {*chain(*(e.values.ravel().tolist() for e in read.values()))}
+            results = (n for n, is_one in zip(own, is_result, strict=True) if is_one)
+            if all(n.entry.decimals and n.value in known for n in results):
+                return True
         if windows := [*self._windows(unread.line, own)]:
             return any(
                 not (self.free[each] & is_result & ~_are_sums(own)).any() for each in windows
