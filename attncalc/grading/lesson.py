@@ -305,7 +305,10 @@ def _checker(
     def check(best: Checked | None, way: Variant, least: int = IN_FULL) -> Checked | None:
         rounded = {n: each for n, each in givens.decimals.items() if each >= least}
         at = (*sorted(way.items()), *rounded)
-        for reader in (*[lambda _: answers[0]] * bool(answers), read_again) * (at not in done):
+        if at in done:
+            return done[at]
+        first: list[Reader] = [lambda _: answers[0]] if answers else []
+        for reader in (*first, read_again):
             done[at] = _checked(givens, matrices, own, reader, said, way, rounded)
             if best and not _is_better(done[at], best):
                 break
