@@ -510,7 +510,7 @@ def test_the_words_and_numbers_of_pictures_are_translated(kind: str, language: s
     assert not LEFT_IN_PICTURES.search(told)
 
 
-@pytest.mark.parametrize("language", ["de", "ja"])
+@pytest.mark.parametrize("language", mostly_slow(["ja", "de"]))
 @pytest.mark.parametrize(
     "words", ["vary scale=0:inf", "vary Q[1,1]=-0.5:0.5:3 scale=0.5,1", "simulate K[a]~N(mu,I)"]
 )
@@ -534,7 +534,7 @@ OF_STUDIES = (
 )
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", mostly_slow(LANGUAGES, 3))
 @pytest.mark.parametrize("words", OF_STUDIES)
 def test_pages_of_studies_are_translated(words: str, language: str, attncalc: Command) -> None:
     command, file, *more = words.split()
@@ -730,7 +730,8 @@ def wide_problem(language: str) -> Problem:
     return Problem(**given, heads=5, labels=labels, language=language)
 
 
-@pytest.mark.parametrize("language", mostly_slow(LANGUAGES, len(LANGUAGES)))
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_captions_are_translated_in_latex_in_the_terminal_and_on_paper(
     language: str, tmp_path: Path
 ) -> None:

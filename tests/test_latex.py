@@ -306,7 +306,7 @@ def test_query_tokens_and_key_tokens_are_counted_together() -> None:
     assert (weights.grids[0].rows, weights.grids[0].columns) == (("1", "2"), ("3", "4"))
 
 
-@pytest.mark.parametrize("kind", WORKSHEETS)
+@pytest.mark.parametrize("kind", mostly_slow(WORKSHEETS, 3))
 def test_a_worksheet_with_steps_side_by_side_is_read_back(kind: str, tmp_path: Path) -> None:
     solution = solve(worksheet(kind, 3))
     page = make_page(solution, Contents(solution.steps, blank=True))

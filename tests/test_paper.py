@@ -178,7 +178,8 @@ def small_problem(tokens: int, heads: int, **fields: Any) -> Problem:
 _WEIGHTS = "W_Q", "W_K", "W_V"
 
 
-@pytest.mark.parametrize("tokens", mostly_slow([5, 6]))
+@pytest.mark.slow
+@pytest.mark.parametrize("tokens", [5, 6])
 def test_named_tokens_and_two_heads_fit_two_pages(tokens: int) -> None:
     short = words(tokens, 3)
     for labels, output in (

@@ -9,7 +9,7 @@ from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Unread, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import attention_in, connection_in, is_open, names_in
-from attncalc.reading.answers.map_order import MOST_BETWEEN
+from attncalc.reading.answers.map_order import MOST_BETWEEN, places_of
 from attncalc.reading.answers.map_periods import CALL
 from attncalc.reading.answers.map_statements import statements
 from attncalc.reading.answers.map_words import labels_of, lexemes_in, place_of
@@ -25,8 +25,6 @@ _ASIDE = re.compile(r"\(([^()\d]{0,60})\)")
 _CELLS = re.compile(rf"[|│&\t{CELL}]|  ++")
 _PLACES, _ALL_PLACES = re.compile(r"\d{1,3}"), re.compile(r"[#%\s]*(?:\[1\])?[\s\[\](),\d]{1,80}")
 _OWN = re.compile(r"(?:token )?\d{1,7}(?: \(.{1,80}\))?|\d{1,7} more|.{0,60}[_?…].{0,60}")
-_OWN_TOKEN = re.compile(r"token (\d{1,7})")
-"""The replacement of a name on attncalc's own pages."""
 _TEX_ROW = re.compile(
     r"\\\\(?:\[[^\]]{0,20}\])?|\\(?:hline|toprule|midrule|bottomrule|text(?:bf|it|rm)?)\b|[{}]"
 )
@@ -227,10 +225,7 @@ class MapReader:
 
     def _index(self, name: str) -> int | str:
         """Return the index of the output with a name, from 0; an unknown name is unchanged."""
-        own = _OWN_TOKEN.fullmatch(name)
-        if own and 0 < int(own[1]) <= len(self.names):
-            name = self.names[int(own[1]) - 1]
-        place = place_of(name.strip(), self.sides.queries)
+        (place,) = places_of([name.strip()], self.sides.queries)
         return name.strip().lower() if place < 0 else place
 
 

@@ -27,7 +27,7 @@ LONGEST = 400
 _TAG = "(?:b|strong|i|em|u|ins|mark)"
 _SIGNS = "*_★☆†‡●○◎◉△▲▽▼✓✔←!^"
 _WEIGHT = re.compile(
-    rf"((?:\\[a-z]{{2,12}} ?\{{|<{_TAG}>|[{_SIGNS}] ?)*)(?<![\d.])"
+    rf"((?:\\[a-z]{{2,12}} ?\{{|<{_TAG}>|[{_SIGNS}] ?){{0,6}})(?<![\d.])"
     rf"(\d{{1,9}}(?:\{{?[.,{COMMA}]\}}?\d{{1,9}})?)[%}}]{{0,3}}((?:</{_TAG}>| ?[{_SIGNS}])*)"
 )
 """A number with the marks before and behind it."""

@@ -7,7 +7,7 @@ rank the inputs of each first. The weights arbitrate between readings.
 
 import re
 import unicodedata
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain, pairwise, product, takewhile
 from typing import NamedTuple
@@ -64,6 +64,8 @@ _SCRIPTS = re.compile(
     r"(?<=[^\W\d_\u2e80-\uffff])(?=[\u2e80-\uffff])|(?<=[\u2e80-\uffff])(?=[^\W\d_\u2e80-\uffff])"
 )
 _NAME = re.compile(r"\w+")
+_OF_OUTPUT = re.compile(r"\b[oqyz]_?(?=\d{1,3}\b)", re.IGNORECASE)
+"""The letter of an output before its number: q1."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
 _OF_TOKENS = {"out", "in", "token", "symbol", "ordinal"}
@@ -87,6 +89,8 @@ _TAG = re.compile(
 )
 _ROW_OF = re.compile(r"\brows? of (?:the )?\$?X_?\{?([12])\}?\$?(?!\w)", re.IGNORECASE)
 """A token by its matrix: the first row of X2."""
+_BESIDE = re.compile(r"(?:token )?(\d{1,7})(?: \(.{1,80}\))?")
+"""A token by its number, perhaps with its name: token 2, 2 (cat)."""
 _NTH = re.compile(r"(\d)\.?[ºª]")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
 _TWICE = re.compile(r"(?<!\w)\d{1,3} ?\(([^\W\d_]{1,40})\)")
@@ -239,7 +243,9 @@ def maps_in_order(
         by_head = _by_head(mentions[-MOST_MENTIONS:], heads)
         if by_head and (are_names or all(each.is_sure for each in by_head.values())):
             found.append(by_head)
-    best = max(found, key=lambda each: [*map(_worth, each.values())], default={})
+    best = max(found, key=_worth_of, default={})
+    longer = [each for each in found if _extends(each, best)]
+    best = max(longer, key=_worth_of, default=best)
     return [
         each
         for head, said in best.items()
@@ -323,7 +329,10 @@ def _in_sections(
     words.
     """
     forms, known = dict[str, dict[int, str]](), {*sides[0], *sides[1]}
-    texts = [(line, [*map(_spelled, _NAME.findall(text))], text) for line, text in lines]
+    texts = [
+        (line, [*map(_spelled, _NAME.findall(_OF_OUTPUT.sub("", text)))], text)
+        for line, text in lines
+    ]
     for k, (_, words, _) in enumerate(texts):
         names = [word for word in words if place_of(word, sides[0]) >= 0]
         if len({*names}) == 1 and len(words) <= MOST_OF_HEADING:
@@ -415,6 +424,12 @@ def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bo
         if ranks & {"second", "2"} and any(each.kind in _NAMED for each in words):
             return True
     return False
+
+
+def names_second(line: WrittenConnection, text: str, labels: Tokens) -> bool:
+    """Return whether words in brackets may name the second input, which a line of a map lacks."""
+    named = {*_LETTERS.findall(" ".join(_ASIDE.findall(text)))} - {line.output, *line.most}
+    return not line.second and not named.isdisjoint(labels.keys)
 
 
 def _behind(text: str) -> str:
@@ -531,6 +546,22 @@ def _by_head(mentions: Sequence[Mention], heads: Matrix) -> dict[int, Said]:
     return {}
 
 
+def _worth_of(by_head: Mapping[int, Said]) -> list[tuple[bool, int, int]]:
+    return [*map(_worth, by_head.values())]
+
+
+def _extends(longer: Mapping[int, Said], best: Mapping[int, Said]) -> bool:
+    """Return whether a reading names the same inputs as another, and second ones behind them."""
+    pairs = [
+        (own, other)
+        for k, said in best.items()
+        for own, other in zip(longer[k].inputs, said.inputs, strict=True)
+    ]
+    return all(own[: len(other)] == other for own, other in pairs) and any(
+        len(own) > len(other) for own, other in pairs
+    )
+
+
 def _worth(said: Said) -> tuple[bool, int, int]:
     return said.fit == len(said.inputs), sum(map(len, said.inputs)), said.fit
 
@@ -558,15 +589,22 @@ def _in_orders(mentions: Sequence[Mention], weights: Matrix) -> Iterator[tuple[O
     far = [k for k, each in enumerate(mentions) if not each.is_near]
     for start in range(len(mentions)):
         reach = next((k for k in far if k > start), len(mentions))
+        words, begin = _last_words(mentions[start]), max((k for k in far if k <= start), default=0)
+        is_again = bool(words) and words in map(_last_words, mentions[begin:start])
         for order in orders:
             stop = start + len(order)
             if stop > reach or not ends[stop]:
                 continue
             outputs = _outputs(mentions[start:stop], order)
             # without outputs, nothing else is near that may name one
-            if outputs or (outputs is not None and stop == reach):
+            if outputs or (outputs is not None and stop == reach and not is_again):
                 places = [(role, (outputs.get(k, k),) if k >= 0 else every) for role, k in order]
                 yield places, start
+
+
+def _last_words(mention: Mention) -> list[str]:
+    """Return the last words before a name: "attends to" input 3."""
+    return _LETTERS.findall(mention.before)[-2:]
 
 
 def _outputs(run: Sequence[Mention], order: Sequence[tuple[str, int]]) -> dict[int, int] | None:
@@ -664,19 +702,34 @@ class Fitting:
         return any(b.goes_on and a.line == b.line for a, b in pairs)
 
     def statements(self, at: int) -> Iterator[Order]:
-        """Yield the orders of one statement: of one output, of several, or of all."""
+        """Yield the orders of one statement: of one output, several, all, or all others."""
         count, outputs, gaps = len(self.weights), list[int](), set[str]()
         if _OF_ALL.search(_STOP.split(self.mentions[at].before)[-1]):
-            yield from self._inputs(at, (*range(count),))
-        for each, behind in pairwise(self.mentions[at : at + MOST_LISTED]):
-            is_joined = not outputs or (each.goes_on and each.line == self.mentions[at].line)
-            if not (is_joined and max(outputs, default=-1) < each.output < count):
+            named = {each.output for each in self._before(at)}
+            others = (*(k for k in range(count) if k not in named),)
+            for own in dict.fromkeys(((*range(count),), others)):
+                yield from self._inputs(at, own) if own else ()
+        for k, (each, behind) in enumerate(pairwise(self.mentions[at : at + MOST_LISTED]), at):
+            is_listed = k == at or self._is_listed(k)
+            if not (is_listed and max(outputs, default=-1) < each.output < count):
                 return
             gaps |= {each.before} if outputs else set()
             outputs.append(each.output)
             is_said = behind.goes_on and behind.before not in gaps and _SAYS.search(behind.before)
             for inputs in self._inputs(at + len(outputs), (*outputs,)) if is_said else ():
                 yield [*(("o", (k,)) for k in outputs), *inputs]
+
+    def _is_listed(self, k: int) -> bool:
+        """Return whether a name is in a sentence with the last, which does not end its line."""
+        last, each = self.mentions[k - 1 : k + 1]
+        return each.goes_on and (each.line == last.line or last.behind.strip(_SIGNS) != "")
+
+    def _before(self, at: int) -> Iterator[Mention]:
+        """Yield the names before one in its sentence, the last first."""
+        for k in range(at, 0, -1):
+            if not self.mentions[k].goes_on:
+                return
+            yield self.mentions[k - 1]
 
     def _inputs(self, start: int, outputs: tuple[int, ...]) -> Iterator[Order]:
         """Yield the orders of the inputs from a name on, as long as the weights rank them so."""
@@ -832,9 +885,10 @@ def _is_no_chance(said: Said, run: Sequence[Mention], order: Order) -> bool:
     return count >= FEWEST and is_of_others and max(said.lines) - min(said.lines) < count
 
 
-def _places(names: Sequence[str], labels: Sequence[str]) -> list[int]:
-    return [place_of(each if each in labels else each.removeprefix("token "), labels)
-            for each in names]  # fmt: skip
+def places_of(names: Sequence[str], labels: Sequence[str]) -> list[int]:
+    """Return the places of tokens by their names or numbers, as `place_of` does."""
+    plain = (each if each in labels else _BESIDE.sub(r"\1", each) for each in names)
+    return [place_of(each, labels) for each in plain]
 
 
 def _are_largest(inputs: Sequence[int], row: Matrix) -> bool:
@@ -847,8 +901,8 @@ def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Token
     count = 0
     for each in lines:
         weights = heads[max(0, each.head - 1) % len(heads)]
-        (row,) = _places([each.output], labels.queries)
-        own = _places([*each.most, *each.second], labels.keys)
+        (row,) = places_of([each.output], labels.queries)
+        own = places_of([*each.most, *each.second], labels.keys)
         if 0 <= row < len(weights) and min(own) >= 0:
             is_full = len(own) == min(2, np.count_nonzero(weights[row] > TIE))
             is_tied = len(each.most) > 1 and _are_largest(own, weights[row])

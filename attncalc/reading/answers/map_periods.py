@@ -268,7 +268,10 @@ class _Periods:
         if is_half or is_lost or is_work:
             return np.inf
         ends = {at for at in (begin, end) if 0 < at < len(self.mentions)}
-        is_whole = all(self.lines[at - 1] < self.lines[at] for at in ends)
+        is_whole = all(
+            self.lines[at - 1] < self.lines[at] or (at == begin and ":" in run[0].before)
+            for at in ends
+        )
         is_ranking = period == self.weights.shape[1] and layout.columns == (begin, begin + 1)
         is_regular = are_alike and (not layout.others or is_printed or are_said or is_ranking)
         if not (is_said or is_whole) or not (is_regular or (name and not layout.others)):

@@ -135,7 +135,8 @@ def _likened(run: Sequence[Mention], before: Sequence[_Share], weights: Matrix) 
     inputs = [each for each in before if each.output == of]
     (output, line), places = run[0][1::-1], [each.place for each in inputs]
     is_there = 0 <= output < len(weights) and len(run) < 3 and bool(said & {"equal", "likewise"})
-    if is_there and inputs and is_ranked(places, weights[output]):
+    are_outputs = [*map(_side, words, words[1:])] == ["out", "out"]
+    if is_there and inputs and (are_outputs or is_ranked(places, weights[output])):
         yield from (each._replace(output=output, line=line) for each in inputs)
 
 

@@ -40,6 +40,7 @@ from attncalc.reading.answers.map_order import (
     is_prose,
     lines_that_may_state,
     may_go_on,
+    names_second,
     sentences_in,
     words_beside,
 )
@@ -199,14 +200,17 @@ def _take_map(
             is_sure = len(heads) > 1 or not is_complete or right == len(stated)
             are_of_heads = len(heads) == 1 or all(each.head for each in outside)
             is_firm = is_complete and are_of_heads and 2 * others > len(outside)
-            may_replace = is_sure and not is_firm and all(each.is_told for each in outside)
+            may_vary = others == len(outside) or all(each.is_told for each in outside)
+            may_replace = is_sure and not is_firm and may_vary
             if stated and ((may_replace and right > others) or not found.connections):
                 _replace_map(stated, texts, found)
     has_map = bool(found.connections)
     said = {} if of_map.is_complete(found.connections) else statements(lines, weights, labels)
     _take_lines(of_map.new(said, found.connections), texts, found)
-    if has_map and _goes_on(lines, found, labels):
-        _leave_told(texts, found)
+    told = [each for each in found.connections if each.is_told]
+    goes_on = has_map and _goes_on(lines, found, labels)
+    half = {e.line for e in told if goes_on or names_second(e, texts[e.line], labels)}
+    _leave_told(half, texts, found)
     if not of_map.is_complete(found.connections) and not any(e.of_map for e in found.unread):
         read = Counter(chain((each.line for each in found.connections), *said.values()))
         may_state = Counter({*of_map.missed})
@@ -224,11 +228,10 @@ def _rows_on_lines(
     rows: dict[int, set[tuple[float, ...]]] = {}
     left = {each.line for each in found.unread}
     for each in found.taken:
-        if each.what not in ("", "map") and each.line not in left:
-            written = matrices.get(each.step)
-            own = () if written is None else written.values.reshape(-1, written.shape[-1]).tolist()
-            for line in each.lines:
-                rows.setdefault(line, set()).update(map(tuple, own))
+        written = matrices.get(each.step) if each.what not in ("", "map") else None
+        own = [] if written is None else [*map(tuple, _rows_of(written))]
+        for line in each.lines if own and each.line not in left else ():
+            rows.setdefault(line, set()).update(own)
     return rows
 
 
@@ -239,12 +242,11 @@ def _goes_on(lines: Sequence[tuple[int, str]], found: Collected, labels: Tokens)
     return is_half and len(labels.keys) > 2 and may_go_on(lines, last, labels)
 
 
-def _leave_told(texts: Mapping[int, str], found: Collected) -> None:
+def _leave_told(lines: set[int], texts: Mapping[int, str], found: Collected) -> None:
     """List the words of a map that were read in part, which mark no output wrong."""
-    told = dict.fromkeys(each.line for each in found.connections if each.is_told)
-    found.connections[:] = [each for each in found.connections if not each.is_told]
-    found.taken[:] = [e for e in found.taken if e.what != "map" or e.line not in told]
-    _leave_lines(told, texts, found)
+    found.connections[:] = [e for e in found.connections if not (e.is_told and e.line in lines)]
+    found.taken[:] = [e for e in found.taken if e.what != "map" or e.line not in lines]
+    _leave_lines(lines, texts, found)
 
 
 def _leave_lines(lines: Iterable[int], texts: Mapping[int, str], found: Collected) -> None:

@@ -293,6 +293,8 @@ def _at_the_end(text: str) -> Name | None:
     """Return the row or entry after words: Scores. We have S_11; all rows: columns are q_1, q_2."""
     before, _, last = text.rpartition(" ")
     name = _symbol(last) if before and _PLAIN_WORD.search(before) else None
+    if name is not None and name.matrix == "H" and name.number:
+        return name  # output H_1
     if name is None or not name.row or last.isdigit():
         return None
     other = _symbol(before.rpartition(" ")[2].strip(",;")) if name.is_vector else None
@@ -394,8 +396,8 @@ def _words(text: str) -> Name | None:
     if _TIMES.search(clean) and (_BY_W_O.search(clean) or _CAPITAL.findall(clean) == ["V"]):
         return Name("O", how="words")
     capitals, outside = set(_CAPITAL.findall(clean)), _IN_BRACKETS.sub(" ", clean)
-    if (symbol := _symbol(outside.strip())) and symbol.matrix == "A":
-        return symbol  # A2 (same mask)
+    if (symbol := _symbol(outside.strip())) and symbol.matrix in ("Q", "K", "V", "A"):
+        return symbol  # A2 (same mask), Q^T (3 columns)
     said = step_of_words(outside) or step_of_words(clean)
     if (said is None or said[1]) and (product := _product_at_the_end(clean)):
         return product

@@ -8,7 +8,7 @@ MOST_WORDS = 40
 MOST_BESIDE = 5
 """The largest number of words with which "output weights" can be a given matrix."""
 _DIVIDED = re.compile(r"[/÷] ?(?:√|sqrt)|^[/÷:] ?(?:√ ?)?\d[\d.,]*$")
-_BY_ROOT = re.compile(r"^√ ?\d[^=]*$|^(?:[^√]*[,;] )?[^=√]* √ ?\(?\d+\)?(?: \([^()\d]*\))?$")
+_BY_ROOT = re.compile(r"^√ ?\d[^=]*$|^(?:[^√]*[,;] )?+[^=√]*+(?<= )√ ?\(?\d+\)?(?: \([^()\d]*\))?$")
 """A root before or behind words of any language."""
 
 _EXACT = {

@@ -20,8 +20,8 @@ _TEX = re.compile(r"(?<![\\\d])%")
 _ASSIGNED = re.compile(r"\W{0,8}[A-Za-z][\w.]{0,40}")
 """The text before an arrow of R that assigns a result to a name."""
 _MARKED = re.compile(r"[ \t]*+(#|%|//)(?!\1)")
-_NUMBERS = re.compile(r"[ \t]*(?:\[|[-+]?[.\d])")
-_MATRIX = re.compile(r"[ \t]*(?:\w{1,20}\()?\[\[")
+_NUMBERS = re.compile(r"\[|[-+]?[.\d]")
+_MATRIX = re.compile(r"(?:\w{1,20}\()?\[\[")
 _DOCUMENT = re.compile(r"\\(?:begin\{|documentclass|section|frac)")
 _HOLDS_RESULT = re.compile(r"[\[(]\s*[-+.\d\[(]|\\begin|=\s*[-+]?[.\d]")
 
@@ -94,7 +94,7 @@ def _uncommented(lines: list[str]) -> list[str]:
         run = list(group)
         inner = [line.lstrip().removeprefix(mark).removeprefix(" ") for line in run]
         starts = _NUMBERS if len(run) > 1 else _MATRIX
-        found += inner if mark and any(map(starts.match, inner)) else run
+        found += inner if mark and any(starts.match(line.lstrip()) for line in inner) else run
     return found
 
 

@@ -89,6 +89,8 @@ _BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[\d{1,3}\][ \t]{1,9}(?=\(?[^\
 _ROOT = re.compile(r"\b(?:\w{1,9}\.)?[Ss]qrt ?(?:\( ?(\d{1,9}) ?\)|\[ ?(\d{1,9}) ?\])")
 """The root of a whole number, as programs write it: sqrt(2), np.sqrt(2), Sqrt[2]."""
 _NUMBER = rf"-?\d{{1,12}}(?:[.,{COMMA}]\d{{1,12}})?"
+_BY_ROOT = re.compile(r"(?m)^([ \t]{0,20}): ?(?=√\d{1,4}:?[ \t]{0,20}$)")
+"""A colon as the sign of a division, on a line of its own: :√2."""
 _TIMES = re.compile(rf"(?<=[\d)]) [xX] (?=(?:{_NUMBER}|\( ?{_NUMBER} ?\)) ?(?:\+|- |= ?[-\d(]))")
 """The letter x as the sign of a product in a sum: 0.3 x 2 + 0.7 x (-1) = -0.1."""
 _RANGE = re.compile(r"(?<=[A-Za-z])[\[(][\d:, ]{0,20}(?:\d:|:\d)[\d:, ]{0,20}[\])]")
@@ -137,7 +139,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
         text = _without_tags(text)
     text = _STRONG.sub(lambda m: m[1] or m[2], text)
     text = _SLASHED.sub(lambda m: f"{m[1]}({m[2].replace(' / ', '; ')})", text)
-    text = _TIMES.sub(" · ", _together(text))
+    text = _TIMES.sub(" · ", _together(_BY_ROOT.sub(r"\1/", text)))
     text = _SLANTED.sub(r"\1", text)
     return text.replace("`", ""), struck
 
@@ -319,7 +321,8 @@ def _uses_decimal_commas(text: str) -> bool:
     if not decimal or _TWO_COMMAS.search(text):
         return False
     points = len(_POINT.findall(text))
-    if not points and (_MIXED.search(text) or len(_BELOW_ONE.findall(text)) >= SEVERAL):
+    below_one = len(_BELOW_ONE.findall(text))
+    if len(_MIXED.findall(text)) + below_one * (below_one >= SEVERAL) > 3 * points:
         return True
     against = points + len(_AFTER_COMMA.findall(text))
     beside = len(_BESIDE.findall(text)) + len(_ALONE.findall(text))
