@@ -426,10 +426,15 @@ def may_go_on(lines: Sequence[tuple[int, str]], last: int, labels: Tokens) -> bo
     return False
 
 
-def names_second(line: WrittenConnection, text: str, labels: Tokens) -> bool:
-    """Return whether words in brackets may name the second input, which a line of a map lacks."""
-    named = {*_LETTERS.findall(" ".join(_ASIDE.findall(text)))} - {line.output, *line.most}
-    return not line.second and not named.isdisjoint(labels.keys)
+def lines_in_brackets(
+    read: Sequence[WrittenConnection], texts: Mapping[int, str], labels: Tokens
+) -> Iterator[int]:
+    """Yield the lines of a map without a second input, which words in brackets may name."""
+    for each in read:
+        own = {name for e in read if e.line == each.line for name in (e.output, *e.most, *e.second)}
+        words = {*_LETTERS.findall(" ".join(_ASIDE.findall(texts[each.line])))}
+        if each.is_told and not each.second and not (words - own).isdisjoint(labels.keys):
+            yield each.line
 
 
 def _behind(text: str) -> str:

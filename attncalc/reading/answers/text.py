@@ -38,9 +38,9 @@ from attncalc.reading.answers.map_marked import stated_map
 from attncalc.reading.answers.map_order import (
     count_exact,
     is_prose,
+    lines_in_brackets,
     lines_that_may_state,
     may_go_on,
-    names_second,
     sentences_in,
     words_beside,
 )
@@ -207,9 +207,9 @@ def _take_map(
     has_map = bool(found.connections)
     said = {} if of_map.is_complete(found.connections) else statements(lines, weights, labels)
     _take_lines(of_map.new(said, found.connections), texts, found)
-    told = [each for each in found.connections if each.is_told]
-    goes_on = has_map and _goes_on(lines, found, labels)
-    half = {e.line for e in told if goes_on or names_second(e, texts[e.line], labels)}
+    half = {*lines_in_brackets(found.connections, texts, labels)}
+    if has_map and _goes_on(lines, found, labels):
+        half |= {each.line for each in found.connections if each.is_told}
     _leave_told(half, texts, found)
     if not of_map.is_complete(found.connections) and not any(e.of_map for e in found.unread):
         read = Counter(chain((each.line for each in found.connections), *said.values()))
