@@ -45,7 +45,8 @@ SENTENCE = 6
 """
 _TOKEN = re.compile(
     r"\W*(?:(?:for|für|fuer|pour|para)\s+)?"
-    r"(?:(?:token|tok|word|wort|mot|palabra|row|zeile|fila|ligne)\s*|(?-i:x_?))(\d{1,3})",
+    r"(?:(?:token|tok|word|wort|mot|palabra|row|zeile|fila|ligne)\s*|(?-i:(x)_?|[^\W\d_]_?))"
+    r"(\d{1,3})(?: ?\([^()\d]{1,30}\))?",
     re.IGNORECASE,
 )
 _SIDE_BY_SIDE = re.compile(r"\d(?:\s?+[|;]\s?+[-+]?|,\s[-+]?|\s)\d")
@@ -264,8 +265,9 @@ class _Collector(Keeper):
         self.again = self.again or any(map(says_again, block.names))
         self.copies.look(block, self.found.remarks)
         for text in block.names:
-            if match := _TOKEN.fullmatch(without_again(text.strip())):
-                self.token = block.line, int(match[1])
+            match = _TOKEN.fullmatch(without_again(text.strip()))
+            if match and (match[1] or self.name([text]) is None):
+                self.token = block.line, int(match[2])
         if any(_LISTED.search(name) or _PAIR.search(name) for name in block.names):
             self.leave(block, "there are numbers before its name, too", could_be=True)
         if self._by_own_name(block, grid) or self._by_going_on(block, grid):
@@ -292,8 +294,9 @@ class _Collector(Keeper):
         counts = ""
         if name.column and self.label and self._is_of_heading(block, name, self.label):
             name, counts = self.label._replace(row=name.row, column=name.column), self.label.matrix
-        if self._is_counted_by(name, grid) and (label := self._label_of_rows(grid)):
-            name = label._replace(row=name.row, column=0, number=0)  # q1: 1 3 2, below Scores
+        row = name.row or name.number
+        if self._is_counted_by(name, grid) and (label := self._label_of_rows(grid, row)):
+            name = label._replace(row=row, column=0, number=0)  # q1: 1 3 2, below Scores
             counts = label.matrix
         self.counts = counts
         self.begin(name)
@@ -314,11 +317,16 @@ class _Collector(Keeper):
         """
         width = self.expected.shape(name.matrix)[-1:]
         label = self.label
-        if label is None or not name.row or name.column or len(grid.rows) > 1 or self.again:
+        is_row = (name.row or name.number) and not name.column and len(grid.rows) == 1
+        if label is None or not is_row or self.again:
             return False
         if width and width != (len(grid.rows[0]),):
             return True
-        if not (self.is_fresh or self.counts == label.matrix) or label.matrix == name.matrix:
+        if (
+            not name.row
+            or not (self.is_fresh or self.counts == label.matrix)
+            or label.matrix == name.matrix
+        ):
             return False
         if name.matrix == "S" and label.matrix in ("S_scaled", "S_masked"):
             return not self._is_row_of(name, grid)

@@ -96,7 +96,7 @@ _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
 _TWICE = re.compile(r"(?<!\w)\d{1,3} ?\(([^\W\d_]{1,40})\)")
 """A token by its number and its name: 4 (fast)."""
 _NTH_RANK = re.compile(
-    r"(?<![\w.])\d{1,2}(?:-?(?:st|nd|rd|th|[eè]me|[eè]re?|er|ro|do|[йяое]|ей)\b|\.?[ºª°]"
+    r"(?<![\w.])\d{1,2}(?:-?(?:st|nd|rd|th|[eè](?:me)?|[eè]re?|er|ro|do|[йяое]|ей)\b|\.?[ºª°]"
     r"| ?(?:番目|位|번째|순위)|(?<=\d)等)"
 )
 """A rank in digits: 2nd, 2º, 2番目."""
@@ -115,7 +115,7 @@ _ITSELF = (
     r"(?:\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
     r"|s[eé] stess[aoie]|si mesm[ao]s?|zichzelf|själv|seg selv|sig selv|siebie|sobie|sebe|sebou"
     r"|себя|себе|собой|собі|itseensä|itseään|itsensä|kendisine|kendisini|kendine|önmagára)\b"
-    r"|نفسها?|εαυτό|자기 자신|자기자신|스스로|自分自身|自身|自己|自分)"
+    r"|نفسها?|εαυτό|자기 ?자신|자기(?=[가만를에의])|스스로|自分自身|自身|自己|自分)"
 )
 _ONESELF = re.compile(_ITSELF, re.IGNORECASE)
 _AGAIN = re.compile(rf"({_ITSELF}) ?\((?:[^\W\d_]{{1,12}} )?(\w{{1,30}})\)", re.IGNORECASE)
@@ -296,13 +296,13 @@ def _readings(
     counted = [(line, without_again(names_first(text))) for line, text in counted]
     listed = [(line, _NUMBERED.sub("", text)) for line, text in counted]
     without = [(line, _ASIDE.sub(" ", text)) for line, text in listed]
-    placed, all_placed = (
-        [(line, _PLACE.sub(_as_number, in_english(text))) for line, text in texts]
-        for texts in (without, listed)
-    )
     all_of = partial(_COUNT_OF_ALL.sub, lambda own: " all " if int(own[1]) == count else own[0])
     ranked = [(line, all_of(_LIKENED.sub(" ", _NTH_RANK.sub(" ", text)))) for line, text in without]
-    by_number = (without, placed, all_placed, counted, ranked)
+    placed, all_placed, ranked_placed = (
+        [(line, _PLACE.sub(_as_number, in_english(text))) for line, text in texts]
+        for texts in (without, listed, ranked)
+    )
+    by_number = (without, placed, all_placed, counted, ranked, ranked_placed)
     ways = [(True, texts, FARTHEST, "lines") for texts in (without, listed, ranked)]
     ways += [(False, texts, FARTHEST, "lines") for texts in by_number]
     ways += [(False, counted, FARTHEST, "zero")]
@@ -376,6 +376,8 @@ def words_beside(line: str, rows: Collection[tuple[float, ...]]) -> str:
         found = (w for w in widths if (*values[place : place + w],) in rows)
         width = next((w for w in found if place + w <= len(numbers)), 0)
         if width:
+            if _WORD.search(line, numbers[place].end, numbers[place + width - 1].start):
+                return ""  # the inputs of all weights are named
             before = before or line[: numbers[place].start]
             stop = numbers[place + width - 1].end
         place += max(1, width)
@@ -498,6 +500,7 @@ def _mentions(
     is_all: whether "itself" is one of them directly behind the name of another.
     """
     known, last, head, tail = {*sides[0], *sides[1]}, -MOST_LINES, 0, ""
+    between: list[str] = []
     for line, text in lines:
         end = 0
         for match in _tokens_in(text):
@@ -516,17 +519,19 @@ def _mentions(
                 places = there[0], there[1]
             else:
                 continue
-            before = before if end else f"\n{before}"
+            before = before if end else "\n" + " ".join([*between, before])
             is_near = line - last <= farthest and not _FORMULA.search(_COUNT.sub("", before))
-            is_next = is_near and (line - last <= 1 or farthest > FARTHEST)
+            is_next = is_near and (line - last <= 1 + len(between) or farthest > FARTHEST)
             is_cut = SENTENCE.search(text, end, match.start()) or (
-                not end and SENTENCE.search(tail)
+                not end and SENTENCE.search(" ".join([tail, *between]))
             )
             goes_on = is_next and not is_cut
             tail = text[match.end() : match.end() + LONGEST_END]
             behind = SENTENCE.split(tail)[0]
             yield Mention(line, *places, before, head, is_near, goes_on, behind)
-            end, last = match.end(), line
+            end, last, between = match.end(), line, []
+        is_between = bool(text.strip()) and line == last + len(between) + 1
+        between = [*between, text] if is_between else []
 
 
 def _by_head(mentions: Sequence[Mention], heads: Matrix) -> dict[int, Said]:
@@ -868,7 +873,8 @@ def _is_of_map(run: Sequence[Mention], order: Order) -> bool:
     said = {plain_word(word) for word in _LETTERS.findall(words)}
     is_named = bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said)
     if len(run) > 1 and not _has(order, "o"):
-        is_of_all = _OF_ALL.search(run[0].before) is not None
+        about = words if all(each.goes_on for each in run[1:]) else run[0].before
+        is_of_all = _OF_ALL.search(about) is not None
         return is_named or is_of_all or bool(kinds & {"attends", "most"})
     is_sum = len(run) == 1 and _SUM.search(words)  # every row sums to 1
     is_of_all = bool(_OF_ALL.search(words)) and (order[0][0] == "o" or len(run) == 1)

@@ -39,16 +39,16 @@ ENOUGH_BITS = 6.0
 """How improbable it is that names fit the weights by chance; less is enough beside words."""
 FEWEST = 2
 """The fewest outputs and inputs that can come back."""
-BELOW = 6
+BELOW = 8
 """The lines from words about a map that they may be about."""
 _CALLS = (
-    r"\[\w{1,9}, ?\w{1,9}\] ?= ?(?:max|sort)\b"
+    r"\[[\w~]{1,9}, ?\w{1,9}\] ?= ?(?:max|sort)\b"
     r"|\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|topk|nlargest)"
 )
-CALL = re.compile(rf"(?:{_CALLS})\(", re.IGNORECASE)
+CALL = re.compile(rf"(?:{_CALLS}) ?\(", re.IGNORECASE)
 """A call of a program that gives the places of the largest weights."""
 _LARGEST = re.compile(
-    rf"(?:{_CALLS}|\b(?:(?:sort|order(?:ing)?)(?=[(\[])|rank(?:ing|s)?|ordine|ordre|orden|ordem"
+    rf"(?:{_CALLS}|\b(?:(?:sort|order(?:ing)?)(?= ?[(\[])|rank(?:ing|s)?|ordine|ordre|orden|ordem"
     r"|reihenfolge|kolejność|порядок))\b|순위|顺序|順位",
     re.IGNORECASE,
 )

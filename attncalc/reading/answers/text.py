@@ -437,6 +437,7 @@ def _turned_alike(
     by_numbers = {
         n for n, (own, key) in flat.items() if share_alike(own.T, key) == 1 > share_alike(own, key)
     }
+    has_weights |= {own_name(name)[:1] for name in by_numbers} >= {"S", "A"}
     is_seen = len((odd | by_numbers).intersection("QKVO")) >= SURE_COLUMNS
     made = dict(matrices)
     for name in matrices:
@@ -658,7 +659,7 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
                 if _is_better(last, part, expected, {each.name for each in found.parts}):
                     _list(part, last, found)
                     continue
-                if _are_powers(last.values, part.values):
+                if any(_are_powers(each.values, part.values) for each in found.parts):
                     text = " / ".join(map(" ".join, part.rows))
                     found.note(part.line, "", f"e to the power of {part.what}", text)
                     continue

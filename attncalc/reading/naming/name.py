@@ -300,7 +300,7 @@ def _at_the_end(text: str) -> Name | None:
     other = _symbol(before.rpartition(" ")[2].strip(",;")) if name.is_vector else None
     if other and other.matrix == name.matrix and other.row + 1 == name.row > 1:
         return name._replace(row=0, turned=COLUMN.search(before) is not None)
-    return name
+    return None if before.count("(") > before.count(")") else name  # K^T (columns k1 to k4)
 
 
 def _of_counted_row(text: str) -> Name | None:

@@ -33,7 +33,7 @@ _EXACT = {
     "masked": "masked masking maskiert maskierte maskierten masque masques masquees enmascarado "
     "enmascarados enmascaradas mask maske mascara maskierung masquage enmascaramiento "
     "causal kausal kausale kausalen causale causales "
-    "mascherato mascherati mascherata mascherate mascarado mascarados mascaradas "
+    "maschera mascherato mascherati mascherata mascherate mascarado mascarados mascaradas "
     "gemaskeerd gemaskeerde causali causais causaal causale 掩码 マスク 因果",
     "softmax": "softmax softargmax normalised normalized normalisiert normalizadas normalises "
     "alpha alphas α probability probabilities probs prob probabilites probabilite "

@@ -78,7 +78,7 @@ _BULLETS = re.compile(
     r"|[○◦▪▫■□●‣⁃➢➤►▸✔✓][ \t]{1,9}(?=[^\W\d_]|[*`$(\[]))"
 )
 """List markers of word processors, and ticked boxes: ○ q1, - [x] row 1."""
-_CELLS_OF = re.compile(rf"(?<=[=:] )\{{([-+\d.,{COMMA};/ ]{{3,4000}})\}}")
+_CELLS_OF = re.compile(rf"(?<=[=:] )\{{([-+\d.,{COMMA};/ ()]{{3,4000}})\}}")
 _WIKI_HEADING = re.compile(r"(?m)^(?:={2,6} ?|h[1-6]\. )(?=[^\W\d_])([^=\n]{1,120}?) ?=*$")
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
