@@ -261,7 +261,7 @@ class _Collector(Keeper):
 
     def _numbers(self, block: Block, grid: Grid) -> None:
         """Read numbers: by their own name, as a continuation, by the label above, or unnamed."""
-        grid = self.without_counts(grid)
+        grid = self._in_order(self.without_counts(grid), block.row_names)
         self.again = self.again or any(map(says_again, block.names))
         self.copies.look(block, self.found.remarks)
         for text in block.names:
@@ -276,6 +276,14 @@ class _Collector(Keeper):
             self._not_known(block, grid)
         elif not self._by_label(block, grid):
             self._without_name(block, grid)
+
+    def _in_order(self, grid: Grid, names: list[str]) -> Grid:
+        """Return a grid whose rows are named by the tokens in the order of the tokens."""
+        for side in (self.expected.labels.queries, self.expected.labels.keys):
+            is_each_named = len(names) == len(grid.rows) and sorted(names) == sorted(side)
+            if is_each_named and len({*names}) == len(names) and len(grid.heads) == 1:
+                return grid._replace(heads=([grid.rows[names.index(each)] for each in side],))
+        return grid
 
     def _by_own_name(self, block: Block, grid: Grid) -> bool:
         if self._are_several(block, grid):

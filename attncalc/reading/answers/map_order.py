@@ -23,6 +23,7 @@ from attncalc.reading.naming.vocabulary import concept_of, plain_word
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.other_words import ORDINALS, in_english
 from attncalc.reading.plain.spoken import with_counts
+from attncalc.reading.plain.tex import ACCENTS
 
 LONGEST, MOST_LINES, MOST_MENTIONS, MOST_LISTED = 600, 400, 2000, 8
 MOST_BETWEEN = 6
@@ -78,6 +79,7 @@ _WORK = re.compile(r"\x00[^\x00]*\x00|\d ?[,;|] ?-?\d|= ?[-(\[\d]")
 """A sign of several numbers on a line."""
 VECTOR = re.compile(r"[(\[] ?-?\d[\d.]{0,9}[,;] ?-?\d")
 """The start of a vector between names, which are then no map."""
+_AND = re.compile(r"[\s,]{0,3}(?:[^\W\d_]{1,4}|&)\s?")
 _DIGIT, _SIGNS_OF_DATA = re.compile(r"\d"), re.compile(r"[\[\]{}_]")
 _SUM = re.compile(r"\b(?:sum|add|som[am]|сум|topla|zusammen)|合計|合计|之和|합", re.IGNORECASE)
 _WORDS_OF_MAP = {"peta", "harita", "diagram", "drawing", "schema", "arrows"}
@@ -91,6 +93,8 @@ _ROW_OF = re.compile(r"\brows? of (?:the )?\$?X_?\{?([12])\}?\$?(?!\w)", re.IGNO
 """A token by its matrix: the first row of X2."""
 _BESIDE = re.compile(r"(?:token )?(\d{1,7})(?: \(.{1,80}\))?")
 """A token by its number, perhaps with its name: token 2, 2 (cat)."""
+_ACCENT = re.compile(r"\\(['`^\"~])\{?([A-Za-z])\}?")
+"""A letter with an accent in LaTeX, which unicodedata composes."""
 _NTH = re.compile(r"(\d)\.?[ºª]")
 _QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', " "))
 _TWICE = re.compile(r"(?<!\w)\d{1,3} ?\(([^\W\d_]{1,40})\)")
@@ -450,6 +454,7 @@ def plain(text: str) -> str:
     Tabs become bars.
     """
     text = _ROW_OF.sub(lambda own: "output" if own[1] == "1" else "input", text)
+    text = _ACCENT.sub(lambda own: own[2] + ACCENTS[own[1]], text)
     clean = unicodedata.normalize("NFKC", _NTH.sub(r"\1th", text)).translate(_QUOTES)
     clean = EMPHASIZED.sub(r"\2", STRUCK.sub(" ", _COUNTED.sub(" ", clean)))
     return clean.replace("\t", " | ")
@@ -730,9 +735,10 @@ class Fitting:
                 yield [*(("o", (k,)) for k in outputs), *inputs]
 
     def _is_listed(self, k: int) -> bool:
-        """Return whether a name is in a sentence with the last, which does not end its line."""
+        """Return whether a name is on the line of the last, or behind "and" at its end."""
         last, each = self.mentions[k - 1 : k + 1]
-        return each.goes_on and (each.line == last.line or last.behind.strip(_SIGNS) != "")
+        is_and = _AND.fullmatch(last.behind) is not None
+        return each.goes_on and (each.line == last.line or is_and)
 
     def _before(self, at: int) -> Iterator[Mention]:
         """Yield the names before one in its sentence, the last first."""
@@ -744,7 +750,8 @@ class Fitting:
     def _inputs(self, start: int, outputs: tuple[int, ...]) -> Iterator[Order]:
         """Yield the orders of the inputs from a name on, as long as the weights rank them so."""
         rows, named, width = np.array(outputs), list[Matrix](), self.weights.shape[1]
-        listed = min(width - self.rank, 1 if self.rank else MOST_LISTED)
+        are_equal = self.ranked[rows, 0] - self.ranked[rows, -1] <= TIE
+        listed = 0 if are_equal.any() else min(width - self.rank, 1 if self.rank else MOST_LISTED)
         for place, each in enumerate(self.mentions[start : start + listed]):
             own = np.array([input_of(each, k) for k in outputs])
             if own.max() >= width or (named and not each.goes_on):

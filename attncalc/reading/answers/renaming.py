@@ -230,14 +230,16 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
         options += [name for name in others if expected.agreement(name, values) == 1]
     # if all numbers of a step are equal, as for scores times 0, agreement proves nothing
     options = [name for name in options if _differs(np.ravel(expected.steps.get(name, 0)))]
-    if "S_masked" in options and _is_unmasked(values, expected.steps["S_masked"]):
+    are_masked = bool(np.isneginf(values).any())  # even if not where they should be
+    masked = expected.steps.get("S_masked", values[:0])
+    if "S_masked" in options and not are_masked and _is_unmasked(values, masked):
         options.remove("S_masked")
     if not options:
         return None
-    if "S_masked" in options and part.name in SCORES and np.isneginf(values).any():
+    if "S_masked" in options and part.name in SCORES and are_masked:
         finite = np.where(np.isneginf(values), np.nan, values)
-        own, masked = (_agreement(n, finite, expected) for n in (part.name, "S_masked"))
-        is_early = part.name == "S" and own > masked and not is_doubled
+        own, other = (_agreement(n, finite, expected) for n in (part.name, "S_masked"))
+        is_early = part.name == "S" and own > other and not is_doubled
         has_mask = np.isneginf(expected.steps["S_masked"]).any()
         return "S_masked" if has_mask and not is_early else None
     own = _agreement(part.name, values, expected)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
 
 from attncalc.reading.naming.name import Tokens, name_in
 from attncalc.reading.plain.marks import COMMA
@@ -25,6 +26,8 @@ _WORD_LAST = re.compile(
     rf"{_SHARE_OF} ?\(?(?:[^\W\d]{{1,12}} ){{0,2}}(?P<word>[^\s:=()]{{1,40}})\)?"
 )
 _AND = re.compile(rf"[\s,&/+]+(?:{_WORD_AND})?")
+_NAME = re.compile(r"[^\W\d_\u2e80-\uffff]+|[\u2e80-\uffff]+")
+_NUMBERS = re.compile(r"\(([^()]*\d[^()]*)\)")
 MOST_BELOW = 60
 """How many lines below a row may move."""
 
@@ -36,8 +39,36 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
     """
     if not labels.keys:
         return text
-    lines = _of_each([_shares(line, labels) or line for line in text.split("\n")], labels)
-    return "\n".join(_with_masked(lines, labels.queries))
+    lines = _with_equal([_shares(line, labels) or line for line in text.split("\n")], labels)
+    return "\n".join(_with_masked(_of_each(lines, labels), labels.queries))
+
+
+def _with_equal(lines: list[str], labels: Tokens) -> list[str]:
+    """Return lines in which words that name another token are its row: can: the same as cat.
+
+    The lines are one below the other, and have a row for each query.
+    """
+    made = list(lines)
+    named = [_ROW.fullmatch(line) if len(line) < LONGEST else None for line in lines]
+    tokens = [_tokens_of(match, labels) for match in named]
+    for is_run, group in groupby(range(len(lines)), key=lambda i: bool(tokens[i])):
+        own = [(i, match) for i in group if (match := named[i])]
+        known = {
+            each: match["rest"] for i, match in own if _named_row(match)[1] for each in tokens[i]
+        }
+        count = sorted(each for i, _ in own for each in tokens[i])
+        for i, match in own if is_run and count == sorted(labels.queries) else ():
+            said = [each for each in _NAME.findall(match["rest"]) if each in known]
+            if tokens[i][0] not in known and len(said) == 1:
+                inner = _NUMBERS.search(match["rest"])
+                made[i] = f"{match['row']}: {inner[1] if inner else known[said[0]]}"
+    return made
+
+
+def _tokens_of(match: "re.Match[str] | None", labels: Tokens) -> list[str]:
+    """Return the tokens whose row a line states; [] for other lines."""
+    tokens = [each for each in _AND.split(match["row"]) if each] if match else []
+    return tokens if all(map(labels.__contains__, tokens)) else []
 
 
 def _of_each(lines: list[str], labels: Tokens) -> list[str]:
@@ -48,8 +79,8 @@ def _of_each(lines: list[str], labels: Tokens) -> list[str]:
     made = list(lines)
     for i in reversed(range(len(made))):
         match = _ROW.fullmatch(made[i]) if len(made[i]) < LONGEST else None
-        tokens = [each for each in _AND.split(match["row"]) if each] if match else []
-        if match is None or len(tokens) < 2 or not all(map(labels.__contains__, tokens)):
+        tokens = _tokens_of(match, labels)
+        if match is None or len(tokens) < 2:
             continue
         below = range(i + 1, min(i + MOST_BELOW, len(made)))
         blanks = [k for k in below if not made[k].strip()][: len(tokens) - 1]

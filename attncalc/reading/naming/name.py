@@ -337,9 +337,9 @@ def _of_row(text: str, labels: Tokens) -> Name | None:
     first, _, rest = text.partition(" ")
     if first.strip(":") in labels and (base := _symbol(rest.strip())):
         return base._replace(row=labels.row(base.matrix, first.strip(":")))
-    match = _ROW_OF.search(text)
-    if match is None or not _PLAIN_WORD.search(text[: match.start()]):
-        return None
+    match, is_list = _ROW_OF.search(text), first.endswith(",") and first[-2:-1].isdigit()
+    if match is None or is_list or not _PLAIN_WORD.search(text[: match.start()]):
+        return None  # Q1, K1 and V1
     if len(text) > 60 or _DIMENSIONS.search(text) or _OF_EXPRESSION.search(text[: match.start()]):
         return None
     words = text[: match.start()].strip(" ,:#")

@@ -241,8 +241,10 @@ class _Parter:
         if 2 * good < len(cells) or (count == 1 and not _is_plain_row(rows)):
             return False
         grid = Grid((fitted(rows),), first, last, "table")
+        firsts = [row[0].strip() for row in table if any(set(cell) - set("-: ") for cell in row)]
         self._add(
             Block(first, last, text, [corner] if corner else [], grid, is_table=True,
+                  row_names=firsts[-len(rows) :] if len(rows) > 1 else [],
                   has_headings=has_headings(table, rows))
         )  # fmt: skip
         return True

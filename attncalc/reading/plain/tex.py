@@ -64,7 +64,7 @@ _PLAIN_MATRICES = ("matrix", "pmatrix", "bordermatrix")
 """The matrices of plain TeX, in braces and with \\cr between rows."""
 _HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph", "chapter",
              "title", "intertext", "shortintertext", "caption")  # fmt: skip
-_ACCENTS = {
+ACCENTS = {
     '"': "\u0308",
     "'": "\u0301",
     "`": "\u0300",
@@ -72,7 +72,8 @@ _ACCENTS = {
     "~": "\u0303",
     "c": "\u0327",
 }
-_SIMPLE = re.compile(r"[\d.\s]*")
+_SIMPLE = re.compile(r"[\d.\s]*|[A-Z]{1,3}(?:_\w)?(?:\^T)?|√\d+")
+"""A number, a matrix or a product of matrices, or a root: it needs no brackets in a fraction."""
 
 
 _ENUMERATED = re.compile(r"\\item[ \t]{0,3}\[\(?\w{1,4}[.)]\)?\]")
@@ -98,7 +99,7 @@ def without_tex(text: str) -> Converted:
     Examples
     --------
     >>> without_tex(r"S = \frac{QK^\top}{\sqrt{d_k}}").text
-    'S = (QK^T)/(√(d_k))'
+    'S = QK^T/(√(d_k))'
     """
     converter = _Converter(_ENUMERATED.sub(r"\\item ", text))
     converter.run()
@@ -288,11 +289,11 @@ class _Converter:
         elif sign in "()[]":
             self.in_display += {"[": 1, "]": -1}.get(sign, 0)
             self._emit(" " if sign in "()" else BREAK)
-        elif sign in _ACCENTS and not (sign == "'" and not self._at("{") and self.in_matrix):
+        elif sign in ACCENTS and not (sign == "'" and not self._at("{") and self.in_matrix):
             import unicodedata
 
             letter = self._argument()
-            self._emit(unicodedata.normalize("NFC", letter[:1] + _ACCENTS[sign]) + letter[1:])
+            self._emit(unicodedata.normalize("NFC", letter[:1] + ACCENTS[sign]) + letter[1:])
         elif sign in ",;:! ":
             self._emit(" " if sign in ";: " else "")
         elif sign == "\n":
@@ -411,7 +412,7 @@ class _Converter:
 
 
 def _operand(text: str) -> str:
-    """Return the numerator or denominator of a fraction, in brackets unless it is a number."""
+    """Return the numerator or denominator of a fraction, in brackets unless it is simple."""
     if _DIFFERENTIAL.fullmatch(text):  # ∂L/∂Q is a name, not a quotient
         return "".join(text.split())
     return text.strip() if _SIMPLE.fullmatch(text) and text.strip() else f"({text.strip()})"

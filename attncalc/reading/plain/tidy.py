@@ -70,7 +70,7 @@ _ROW_TAG = re.compile(
     r"(?mi)^([ \t]{0,40})<(row|r|line|item|vector|vec)>([^<>\n]{1,2000})</\2>[ \t]*$"
 )
 """A row of a matrix in XML."""
-_STRONG = re.compile(r"\*\*(?=[^\s*])([^*\n]{1,300})\*\*|__(?=[A-Za-z])([^_\n]{1,300})__(?!\w)")
+_STRONG = re.compile(r"\*\*(?=[^\s*])([^*\n]{1,300})\*\*|__(?=[A-Za-z\d-])([^_\n]{1,300})__(?!\w)")
 _SLANTED = re.compile(r"(?<![\w*)\]])\*(?=[^\s*,;])([^*\n]{1,80})(?<=\S)\*(?![\w*(])")
 _QUOTES = re.compile(r"(?m)^(?:[ \t]?>(?!=))+[ \t]?")
 _BULLETS = re.compile(
@@ -312,7 +312,7 @@ def _with_mark(match: "re.Match[str]") -> str:
     """Return a number with its decimal comma marked; an index, as in A[1,2], stays one."""
     before = match.string[max(0, match.start() - 3) : match.start()].rstrip("{([")
     has_bracket = match.string[match.start() - 1 : match.start()] in ("[", "{", "(")
-    is_index = before[-1:] == "_" or (has_bracket and before[-1:].isalpha())
+    is_index = (before[-1:] == "_" != before[-2:-1]) or (has_bracket and before[-1:].isalpha())
     return match[0] if is_index else match[0].replace(",", COMMA)
 
 
