@@ -125,6 +125,12 @@ def test_the_maps_of_the_corpus_are_read_and_no_other_line_is_taken_for_one() ->
     ("course-bn-n15.txt", "1>1 2>1 3>1"),
     ("course-bn-submission-tyler.json", "red>car|red car>car|red red>car|red car>car|red"),
     ("course-bn-td5-exo1-chloe.tex", "1>1|3 2>1|3 3>1|3"),
+    ("course-by-causal4f-05-elif.txt", "we>we sing>sing|we old>sing|we songs>sing|we"),
+    ("course-by-cross34f-02-notiz.txt", "1>4|3 2>4|3 3>4|3"),
+    ("course-by-cross34f-10-sol.tex", "1>4|3 2>3|4 3>4|3"),
+    ("course-be-chat-giulia.txt", "the>sat|the cat>cat|sat sat>sat|cat"),
+    ("course-bo-task2-liam-oconnor.txt", "1>2|1 2>1|2 3>1|2"),
+    ("course-cb-21-scan-p14.txt", "1>3|1 2>3|1"),
 ])  # fmt: skip
 def test_a_map_in_marks_ranks_sections_columns_and_orders_is_read(name: str, wanted: str) -> None:
     key = expected_of(KNOWN[name]["problem"])
@@ -146,6 +152,17 @@ Conclusión: la salida 1 mira más que nada a la entrada 3 y después a la 1.
 La salida 2 también mira más a la entrada 3, y después a la 2."""
     expected = key_of(read_stream(json.dumps(fields).encode(), "a.json"), Rules()).expected
     assert "2>3|1" not in in_short(read_text_answer(text, "a.txt", expected))
+
+
+def test_a_line_whose_brackets_may_name_the_second_input_is_listed() -> None:
+    told = read("words", "cat → mat (then both sat and cat), sat → mat | cat, mat → cat | sat")
+    assert [each.line for each in told.unread if each.of_map] == [1]
+
+
+def test_shares_of_all_inputs_are_no_map() -> None:
+    """Each row names all inputs, whatever follows its last number."""
+    text = "A\ncat: 0.20 to cat, 0.30 to sat, 0.50 to mat\n"
+    assert read("words", text).connections is None
 
 
 def test_a_value_before_its_input_ranks_it() -> None:

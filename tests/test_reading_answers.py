@@ -170,6 +170,24 @@ def test_struck_out_and_corrected_parts_are_named_in_the_remarks() -> None:
     assert [each.how for each in answer.taken][-1] == "struck out"
 
 
+@for_all(
+    ("rows", "last"),
+    [
+        ("mat: 3 4\ncat: 1 2\nsat: 5 6\n", [3, 4]),
+        ("| | x | y |\n|-|-|-|\n| mat | 3 | 4 |\n| cat | 1 | 2 |\n| sat | 5 | 6 |\n", [3, 4]),
+        ("cat, mat: 1 2\nsat: 5 6\n\n", [1, 2]),
+        ("cat: 1 2\nsat: 5 6\nmat: wie cat\n", [1, 2]),
+        ("cat: 1 2\nsat: 5 6\nmat: the same as cat (3, 4)\n", [3, 4]),
+    ],
+)
+def test_named_rows_are_those_of_their_tokens(rows: str, last: list[int]) -> None:
+    weights = dict.fromkeys(("W_Q", "W_K", "W_V"), EYE)
+    problem = Problem(X=[*EYE, [1, 1]], labels=["cat", "sat", "mat"], **weights)
+    key = Key(problem, ToTheDigit(2)).expected
+    answer = read_answer_bytes(f"Q\n{rows}".encode(), "answer.txt", key)
+    assert values(answer, "Q") == [[1, 2], [5, 6], last]
+
+
 def test_an_unnamed_matrix_is_identified_and_reported_as_a_guess() -> None:
     text = "V = [2.5 -1.5; -1 3; -2 -3]\n\n1.5 -2.5 8\n-3.5 -3.5 6\n8.5 8 -13.25\n\nA = [0 0 1; 0 0 1; 1 0 0]"
     answer = read(text)

@@ -299,10 +299,7 @@ class _Collector(Keeper):
             is_surer = name.how != "words" and self.label.how == "words"
             # a heading above, and a word in the corner of its table
             name = name if is_corners or is_surer else self.label
-        counts = ""
-        if name.column and self.label and self._is_of_heading(block, name, self.label):
-            name, counts = self.label._replace(row=name.row, column=name.column), self.label.matrix
-        row = name.row or name.number
+        counts, row = "", name.row or name.number
         if self._is_counted_by(name, grid) and (label := self._label_of_rows(grid, row)):
             name = label._replace(row=row, column=0, number=0)  # q1: 1 3 2, below Scores
             counts = label.matrix
@@ -311,12 +308,6 @@ class _Collector(Keeper):
         self.is_fresh = False
         self.keep(block, grid, name, "its name")
         return True
-
-    def _is_of_heading(self, block: Block, name: Name, label: Name) -> bool:
-        """Return whether the letter of an entry is not that of its step: z_11, below Scores."""
-        is_below = self.is_fresh or self.counts == label.matrix
-        is_other = label.how == "words" and label.matrix != name.matrix
-        return is_below and is_other and block.names[-1].lstrip("\\$ ")[:1] in ("z", "Z")
 
     def _is_counted_by(self, name: Name, grid: Grid) -> bool:
         """Return whether the name of a vector only counts a row of something else.

@@ -24,7 +24,6 @@ from attncalc.reading.plain.numerals import is_number_cell
 from attncalc.reading.plain.rows import (
     without_counted_columns,
     without_counted_rows,
-    without_counts_from_0,
 )
 
 MOST_HEADS = 1000
@@ -85,7 +84,6 @@ class Keeper(Labels):
         self.again = False
         self.last: Part | None = None
         self.token = 0, 0
-        self.on_line = (0, "", 0)
         self.before: Block | None = None
 
     def keep(self, block: Block, grid: Grid, name: Name, how: str) -> None:
@@ -93,15 +91,9 @@ class Keeper(Labels):
         if self.is_given(name):
             self._given(block, grid, name)
             return
-        name = self._turned_by_headings(self.of_one_head(name, grid), grid, block)
-        if (given := self._copied(name, grid)) is not None:
-            self.note(block, given, "given, copied")
-            return
+        name = self.of_one_head(name, grid)
         grid = self.without_counts(grid, name)
-        if self._has_kept_sides(block, grid, name, how):
-            return
         name = self._of_row(self.with_number(name, grid), grid, block)
-        name = self._of_head_beside(block, name)
         if name.matrix.endswith("S_masked") and self._is_mask(name, grid):
             self.note(block, "", "the mask itself")
         elif _is_too_large(name, block, grid):
@@ -147,20 +139,6 @@ class Keeper(Labels):
         agreement = self.expected.agreement
         return agreement(name.matrix, read) > SURELY > agreement(name.matrix, values_of(grid.heads))
 
-    def _copied(self, name: Name, grid: Grid) -> str | None:
-        """Return the given matrix that a grid copies, if the grid does not fit its name.
-
-        Return "" for a row of one: "for x1 = (1, 0, 2)" is not a query. Return None if it is not a
-        copy.
-        """
-        given = self.copies.is_copy(grid)
-        if given and not self.fits(name, grid):
-            return given
-        heads = self.expected.heads(name.matrix) or 1
-        widths = [count * w for w in self.expected.shape(name.matrix)[-1:] for count in (1, heads)]
-        is_other = name.row and widths and len(grid.rows[0]) not in widths
-        return "" if is_other and self.copies.is_row(grid) else None
-
     def of_one_head(self, name: Name, grid: Grid) -> Name:
         """Return the name of outputs as those of one head, if they fit nothing else."""
         if name.matrix != "O":
@@ -178,42 +156,12 @@ class Keeper(Labels):
             return name._replace(matrix="H", head=name.number, number=0)  # Z_2, concatenated later
         return name
 
-    def _turned_by_headings(self, name: Name, grid: Grid, block: Block) -> Name:
-        """Return the name of scores or weights as transposed if words name their sides so."""
-        height, width = self.expected.size(name.matrix)
-        is_turned = size_of(grid) == (width, height) != (height, width)
-        if own_name(name.matrix) not in (*SCORES, "A") or not (block.has_headings and is_turned):
-            return name
-        self.found.tell(block.line, f"{name.matrix} is read transposed, as its headings are")
-        return name._replace(turned=True)
-
     def _is_mask(self, name: Name, grid: Grid) -> bool:
         """Return whether a matrix is a mask, and not scores: 0 and 1, or 0 and -∞."""
         values = values_of(grid.heads)
         said = {*values.ravel().tolist()}
         is_one = len(said) == 2 and all(each in (0, 1) or each <= MASKS for each in said)
         return is_one and len(grid.rows) > 1 > 2 * self.expected.agreement(name.matrix, values)
-
-    def _has_kept_sides(self, block: Block, grid: Grid, name: Name, how: str) -> bool:
-        """Store the matrices of the heads named beside each other, if a grid has all of them."""
-        width, count = self.expected.shape(name.matrix)[-1:], len(self.heads_beside)
-        is_wide = count > 1 and {len(row) for row in grid.rows} == {count * w for w in width}
-        if not is_wide or name.head or not self.expected.heads(name.matrix):
-            return False
-        for start in range(0, count * width[0], width[0]):
-            part = [row[start : start + width[0]] for row in grid.rows]
-            self.keep(block, grid._replace(heads=(part,)), name, how)
-        return True
-
-    def _of_head_beside(self, block: Block, name: Name) -> Name:
-        """Return the name with the head of the column of a matrix: Head 1 Head 2."""
-        if not self.heads_beside or name.head or not self.expected.heads(name.matrix):
-            return name
-        line, matrix, count = self.on_line
-        count = count + 1 if (line, matrix) == (block.line, name.matrix) else 0
-        self.on_line = block.line, name.matrix, count
-        heads = self.heads_beside
-        return name._replace(head=heads[count]) if count < len(heads) else name
 
     def fits(self, name: Name, grid: Grid) -> bool:
         """Return whether a matrix has the shape of its step."""
@@ -355,7 +303,7 @@ class Keeper(Labels):
 
     def without_counts(self, grid: Grid, name: Name | None = None) -> Grid:
         """Return a table without its counts, if only its entries have a known shape."""
-        without = without_counts_from_0, without_counted_rows, without_counted_columns
+        without = without_counted_rows, without_counted_columns
         others = [rows for rows in (each(grid.rows) for each in without) if rows]
         if len(grid.heads) > 1 or not others:
             return grid

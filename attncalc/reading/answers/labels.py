@@ -41,7 +41,6 @@ class Labels:
         self.head_is_wide = self.head_is_new = False
         self.row_from = self.column_from = 0
         self.is_part = self.caption_is_new = self.is_work = self.is_interrupted = False
-        self.heads_beside: list[int] = []
         self.letters: dict[str, str] = {}
 
     def learn(self, names: list[str]) -> None:
@@ -73,12 +72,10 @@ class Labels:
         parts = re.split(r" {2,}|\t+|\|", block.text.strip(" |"))
         if len(parts) > 1 and all(map(_HEAD_ALONE.match, parts)):
             self.head, self.head_is_new, self.head_is_wide = 0, False, False
-            self.heads_beside = [head_in(part) for part in parts]
             return True
         alone = _HEAD_ALONE.match(block.text) and block.text.rstrip().endswith(":")
         if alone or (head_in(block.text) and self.name(block.names) is None):
             self.head, self.head_is_new = head_in(block.text), True
-            self.heads_beside = []
             self.is_fresh = self.label is not None
             return True
         return bool(captions)

@@ -133,13 +133,13 @@ def _of_head(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) ->
     rows = _from_wholes(wholes)
     if any(entry.text for row in rows for entry in row):
         return _corrected(rows, [part for part in parts if part.corrects], by_columns)
-    pieces = _counted_from_one([part for part in parts if not part.is_whole], by_columns)
+    pieces = [part for part in parts if not part.is_whole]
     return _from_pieces(pieces, shape[-2:]) if pieces else rows
 
 
 def _corrected(rows: Cells, parts: Sequence[Part], by_columns: bool) -> Cells:
     """Return the entries of a matrix, with corrected rows and entries."""
-    for part in _counted_from_one(parts, by_columns):
+    for part in parts:
         for i, j, entry in _places(part):
             if i < len(rows) and j < len(rows[i]):
                 rows[i][j] = entry
@@ -157,7 +157,7 @@ def contradicting(parts: Sequence[Part], by_columns: bool) -> list[Part]:
         rows = _from_wholes([part for part in own if part.is_whole])
         if any(entry.text for row in rows for entry in row):
             rows = _corrected(rows, [part for part in own if part.corrects], by_columns)
-            pieces = _counted_from_one([part for part in own if not part.is_whole], by_columns)
+            pieces = [part for part in own if not part.is_whole]
             found += [part for part in pieces if not _agrees(part, rows)]
     return found
 
@@ -204,18 +204,6 @@ def lines_from_one(connections: Iterable[WrittenConnection]) -> tuple[WrittenCon
     listed = list(connections)
     heads = from_one([each.head for each in listed])
     return tuple(each._replace(head=head) for each, head in zip(listed, heads, strict=True))
-
-
-def _counted_from_one(parts: Sequence[Part], by_columns: bool) -> list[Part]:
-    """Return the parts with places counted from 1, and single tokens in their place."""
-    places = from_one([each for part in parts for each in (part.row, part.column)])
-    found = []
-    for part, row, column in zip(parts, places[::2], places[1::2], strict=True):
-        is_column = by_columns and not column
-        found.append(
-            part._replace(row=0 if is_column else row, column=row if is_column else column)
-        )
-    return found
 
 
 def _places(part: Part) -> list[tuple[int, int, Entry]]:

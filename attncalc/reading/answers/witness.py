@@ -364,7 +364,8 @@ class Witness:
 
     def _take_mistaken(self, doubtful: list[str], read: dict[str, WrittenMatrix]) -> bool:
         """Read the first step whose numbers are those of a common mistake, and return whether."""
-        own, missing = self.expected.whole(read), [name for name in doubtful if name not in read]
+        own = self.expected.whole(read)
+        missing = [n for n in doubtful if n not in read or np.isnan(read[n].values).any()]
         if not self._may_hold({n: self.expected.steps[n] for n in missing}, 0, len(self.lines)):
             return False
         steps = {**self.expected.steps, **self.expected.follows(own), **own}.values()

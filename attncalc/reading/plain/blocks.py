@@ -23,8 +23,6 @@ from attncalc.reading.plain.tables import (
     cells_of_table,
     groups_by_name,
     groups_of_table,
-    has_headings,
-    sections_of_table,
     table_at,
 )
 
@@ -69,7 +67,6 @@ class Block:
     goes_on: whether it continues the equation of the previous block.
     is_new: whether a blank line or a heading precedes it.
     is_single: whether it is one number, and not a matrix with one entry.
-    has_headings: whether words name each row of its table and each column.
     """
 
     line: int
@@ -85,7 +82,6 @@ class Block:
     is_single: bool = False
     is_heading: bool = False
     is_table: bool = False
-    has_headings: bool = False
     is_other: bool = False
 
 
@@ -204,17 +200,6 @@ class _Parter:
     def _table(self, i: int, count: int) -> bool:
         """Read a table if it contains numbers, or blanks to fill in."""
         lines = self.lines[i : i + count]
-        if sections := sections_of_table(lines, self.names_a_row):
-            for heading, own in sections:
-                text = f"{heading.text.rstrip(':')}:"
-                if heading.text:
-                    self._add(Block(heading.number, heading.number, text, [heading.text]))
-                self._table_of(own)
-            return True
-        return self._table_of(lines)
-
-    def _table_of(self, lines: Sequence[Line]) -> bool:
-        """Read a single table if it contains numbers, or blanks to fill in."""
         count = len(lines)
         text = " / ".join(line.text.strip() for line in lines)
         first, last = lines[0].number, lines[-1].number
@@ -244,8 +229,7 @@ class _Parter:
         firsts = [row[0].strip() for row in table if any(set(cell) - set("-: ") for cell in row)]
         self._add(
             Block(first, last, text, [corner] if corner else [], grid, is_table=True,
-                  row_names=firsts[-len(rows) :] if len(rows) > 1 else [],
-                  has_headings=has_headings(table, rows))
+                  row_names=firsts[-len(rows) :] if len(rows) > 1 else [])
         )  # fmt: skip
         return True
 

@@ -279,22 +279,6 @@ def without_names(rows: Rows) -> Rows:
     return rows
 
 
-def without_counts_from_0(rows: Rows) -> Rows | None:
-    """Return a table without counts from 0 above and before its entries; None for any other.
-
-    It can also be a matrix whose first entry is blank: the shape decides.
-
-    >>> without_counts_from_0([["", "0", "1"], ["0", "3", "7"]])
-    [['3', '7']]
-    """
-    if not rows or not rows[0] or rows[0][0] or len({len(row) for row in rows}) > 1:
-        return None
-    sides = rows[0][1:], [row[0] for row in rows[1:]]
-    if not all(side and side == [str(i) for i in range(len(side))] for side in sides):
-        return None
-    return [row[1:] for row in rows[1:]]
-
-
 def without_counted_columns(rows: Rows) -> Rows | None:
     """Return rows without those that count their columns, from 0 or from 1; None without them."""
     return rows[1:] if len(rows) > 1 < len(rows[0]) and are_counts(rows[0]) else None

@@ -50,7 +50,7 @@ def stacked(document: Document, labels: Container[str] = ()) -> list[Line]:
     lines = _apart([*_below_own_names([*_columns_of_page(document.lines)], labels)])
     document.lines = [_without_bullet(line) for line in lines]
     lines = [_with_lists(document, line) for line in _with_bars(document)]
-    lines = _stacked(document, _joined(_without_gaps(document, lines)))
+    lines = _stacked(document, lines)
     return [_with_heads(document, line) for line in lines]
 
 
@@ -231,19 +231,6 @@ def _groups(text: str) -> list[Labelled]:
     return [(said, row) for row in rows] if min(map(len, rows)) >= LEAST_BESIDE else []
 
 
-def _without_gaps(document: Document, lines: list[Line]) -> list[Line]:
-    """Return lines without empty brackets between rows; their name moves up."""
-    found: list[Line] = []
-    for line, below in itertools.zip_longest(lines, lines[1:]):
-        gap = _GAP.fullmatch(line.text) if found and below else None
-        rows = [each.text.rstrip()[-1:] for each in (found[-1], below)] if gap else []
-        if gap is None or not all(map(_row_grids, [document] * 2, rows)):
-            found.append(line)
-        elif name := gap["before"].strip():
-            found[-1] = _with_text(found[-1], f"{name} {rows[0]}")
-    return found
-
-
 def _without_bullet(line: Line) -> Line:
     """Return a line with only a row in brackets without the list marker before it."""
     match = _BULLET.fullmatch(line.text)
@@ -269,26 +256,6 @@ def _with_lists(document: Document, line: Line) -> Line:
             kept = Grid((rows,), line.number, line.number, "stack")
             return Line(line.number, f"{match[1]} {document.add(kept)}")
     return line
-
-
-def _joined(lines: list[Line]) -> list[Line]:
-    """Join the lines of work that continues below."""
-    found: list[Line] = []
-    for line in lines:
-        before = found[-1].text if found else ""
-        goes_on = "=" in before and len(before) < 2000 and not GRID.search(before)
-        goes_on = goes_on and any(map(str.isalnum, before))  # not a frame: +====+
-        if (
-            goes_on
-            and line.text.strip()
-            and (
-                _GOES_ON.match(line.text) or (_OPEN_END.search(before) and "=" not in line.text[:6])
-            )
-        ):
-            found[-1] = _with_text(found[-1], f"{before.rstrip()} {line.text.strip()}")
-        else:
-            found.append(line)
-    return found
 
 
 def _with_text(line: Line, text: str) -> Line:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from itertools import groupby, takewhile
 
 from attncalc.reading.plain.grids import Line
-from attncalc.reading.plain.marks import COLUMN
 from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry
 from attncalc.reading.plain.rows import (
     Rows,
@@ -137,33 +136,6 @@ def _without_gaps(rows: Rows) -> Rows:
     return [[row[j] for j in kept if j < len(row)] for row in rows]
 
 
-def sections_of_table(
-    lines: Sequence[Line], is_name: Callable[[str], bool]
-) -> list[tuple[Line, list[Line]]]:
-    """Return the sections of a sheet in one table, each with its heading; [] for others.
-
-    The heading has its own row. Names of columns may be above all sections, or below a heading
-    outside the table.
-    """
-    found: list[tuple[Line, list[Line]]] = []
-    above: list[Line] = []
-    for line in lines:
-        cells = [cell for row in cells_by_line([line]) for cell in row if cell]
-        is_named = len(cells) == 1 and not is_number_cell(cells[0]) and is_name(cells[0])
-        is_named = is_named and not (above and _OF_A_ROW.fullmatch(cells[0]))
-        if is_named:
-            found.append((Line(line.number, cells[0]), []))
-        elif cells and not found:
-            above.append(line)
-        elif cells:
-            found[-1][1].append(line)
-    if len(found) + bool(found and above) < LEAST or not all(own for _, own in found):
-        return []
-    rows = cells_by_line(above) if above else []
-    has_rows = any(is_number_cell(cell) for row in rows for cell in row)
-    return [(Line(above[0].number, ""), above), *found] if has_rows else found
-
-
 def groups_by_name(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dict[str, Rows]:
     """Return several matrices of one table whose first column names them; {} for others.
 
@@ -230,14 +202,6 @@ def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
         parts = [parted(row[0]) or row for row in rows]
         return without_names(fitted(parts)), ""
     return _named(_without_sums(_filled(rows)))
-
-
-def has_headings(table: Rows, rows: Rows) -> bool:
-    """Return whether words name each row of entries in a table, and each column."""
-    head, *others = table
-    names = [*head[1 : len(rows[0]) + 1], *(row[0] for row in others[: len(rows)])]
-    is_around = len(names) == len(rows) + len(rows[0]) and not COLUMN.search(names[0])
-    return is_around and all(any(map(str.isalpha, name)) for name in names)
 
 
 def _framed(rows: Rows) -> Rows:
