@@ -92,6 +92,9 @@ class Keeper(Labels):
             self._given(block, grid, name)
             return
         name = self.of_one_head(name, grid)
+        if (given := self._copied(name, grid)) is not None:
+            self.note(block, given, "given, copied")
+            return
         grid = self.without_counts(grid, name)
         name = self._of_row(self.with_number(name, grid), grid, block)
         if name.matrix.endswith("S_masked") and self._is_mask(name, grid):
@@ -138,6 +141,20 @@ class Keeper(Labels):
         read = values_of([rows])
         agreement = self.expected.agreement
         return agreement(name.matrix, read) > SURELY > agreement(name.matrix, values_of(grid.heads))
+
+    def _copied(self, name: Name, grid: Grid) -> str | None:
+        """Return the given matrix that a grid copies, if the grid does not fit its name.
+
+        Return "" for a row of one: "for x1 = (1, 0, 2)" is not a query. Return None if it is not a
+        copy.
+        """
+        given = self.copies.is_copy(grid)
+        if given and not self.fits(name, grid):
+            return given
+        heads = self.expected.heads(name.matrix) or 1
+        widths = [count * w for w in self.expected.shape(name.matrix)[-1:] for count in (1, heads)]
+        is_other = name.row and widths and len(grid.rows[0]) not in widths
+        return "" if is_other and self.copies.is_row(grid) else None
 
     def of_one_head(self, name: Name, grid: Grid) -> Name:
         """Return the name of outputs as those of one head, if they fit nothing else."""
