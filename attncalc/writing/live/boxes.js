@@ -133,7 +133,7 @@ export function open(buttons, instruction, onChange = null) {
   if (onChange) changes.push(onChange);
   for (const room of all(".room")) room.hidden = true; // there are boxes
   all("table[data-step]").forEach(fillWithBoxes);
-  all("ul[data-weights]").forEach(fillMap);
+  all(".connections ul").forEach(fillMap);
   main.before(make("div", { class: "live", role: "region", "aria-label": said("Practice") },
     make("div", { class: "buttons" }, ...buttons, button(said("Download my answers"), download),
       button(said("Print"), () => window.print()), button(said("Clear"), clear)),
