@@ -59,10 +59,6 @@ def topics() -> dict[str, str]:
     return _texts_of("topics.md")
 
 
-def _topics() -> list[str]:
-    return [*topics(), *COMMANDS]
-
-
 FILE = Flag("[FILE]", "JSON, CSV, .npz, a folder, or - for stdin.", unsaid="a sample")
 PROBLEM = Flag("PROBLEM", "Problem, or a set for a class.", name="file", default=...)
 FORMS = ("table", "markdown", "latex", "html", "csv", "json", "npz")
@@ -477,7 +473,14 @@ _COMMANDS = {
         _one_of("--format FORM", ("table", "json")),
         TO_FILE,
     ),
-    "help": _command(Flag("[TOPIC]", "Topic or command.", unsaid="list all", complete=_topics)),
+    "help": _command(
+        Flag(
+            "[TOPIC]",
+            "Topic or command.",
+            unsaid="list all",
+            complete=lambda: [*topics(), *COMMANDS],
+        )
+    ),
 }
 _TEXTS = _texts_of("commands.md")
 COMMANDS = {
