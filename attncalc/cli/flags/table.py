@@ -59,6 +59,10 @@ def topics() -> dict[str, str]:
     return _texts_of("topics.md")
 
 
+def _topics() -> list[str]:
+    return [*topics(), *COMMANDS]
+
+
 FILE = Flag("[FILE]", "JSON, CSV, .npz, a folder, or - for stdin.", unsaid="a sample")
 PROBLEM = Flag("PROBLEM", "Problem, or a set for a class.", name="file", default=...)
 FORMS = ("table", "markdown", "latex", "html", "csv", "json", "npz")
@@ -473,14 +477,7 @@ _COMMANDS = {
         _one_of("--format FORM", ("table", "json")),
         TO_FILE,
     ),
-    "help": _command(
-        Flag(
-            "[TOPIC]",
-            "Topic or command.",
-            unsaid="list all",
-            complete=lambda: [*topics(), *COMMANDS],
-        )
-    ),
+    "help": _command(Flag("[TOPIC]", "Topic or command.", unsaid="list all", complete=_topics)),
 }
 _TEXTS = _texts_of("commands.md")
 COMMANDS = {
