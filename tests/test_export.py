@@ -252,6 +252,8 @@ GAP = re.compile(
     r"(=?)([^~#}]+)((?:~=[^~#}]+)*)\}"
 )
 """A gap, as `qtype_multianswer_extract_question` looks for it."""
+CHOICE = re.compile(r"\{1:MULTICHOICE:(?:[^}\\]|\\.)*\}")
+"""A drop-down for a line of the map."""
 
 
 def gaps_of(xml: str) -> list[list[tuple[float, float]]]:
@@ -263,7 +265,7 @@ def gaps_of(xml: str) -> list[list[tuple[float, float]]]:
 
 
 def gaps_in(question: ElementTree.Element) -> list[list[tuple[float, float]]]:
-    text = question.findtext("questiontext/text") or ""
+    text = CHOICE.sub("", question.findtext("questiontext/text") or "")
     found = []
     for norm, kind, sign, answer, others in GAP.findall(text):
         assert (norm, kind, sign) == ("1", "NUMERICAL", "=")
@@ -468,7 +470,8 @@ def test_an_autograder_of_a_class_marks_each_student_by_their_own_problem(
 ) -> None:
     monkeypatch.setattr(gradescope, "wheel_of_numpy", lambda: None)
     ada, blaise = numbered_set(attncalc, tmp_path)
-    run = attncalc("export", "set", "--to", "gradescope", "--points", "6", "-o", "a.zip")
+    steps = ("--steps", "Q,K,V,S,A,O", "--points", "6")
+    run = attncalc("export", "set", "--to", "gradescope", *steps, "-o", "a.zip")
     assert run.code == 0, run.err
     assert "each student is marked by their own, found by id, e-mail address or name" in run.err
     root = unpacked(tmp_path / "a.zip", tmp_path / "autograder")
@@ -516,7 +519,7 @@ def test_a_prairielearn_question_of_a_class_selects_a_version_by_the_seed(
     attncalc: Command, tmp_path: Path
 ) -> None:
     files = numbered_set(attncalc, tmp_path)
-    run = attncalc("export", "set", "--to", "prairielearn", "-o", "q")
+    run = attncalc("export", "set", "--to", "prairielearn", "--steps", "Q,K,V,S,A,O", "-o", "q")
     assert run.code == 0, run.err
     home, seen = str(tmp_path / "q"), set()
     for seed in range(4):
@@ -612,8 +615,10 @@ PROPERTIES = {
 @pytest.fixture(params=["self", pytest.param("heads", marks=pytest.mark.slow)])
 def question(request: pytest.FixtureRequest, attncalc: Command, tmp_path: Path) -> Path:
     """Return a question of PrairieLearn's, and for which problem it is."""
-    given = str(sample(request.param).path)
-    assert attncalc("export", given, "--to", "prairielearn", "-o", "question/").code == 0
+    given = sample(request.param).path
+    steps = ",".join(step.name for step in solve(read_problem(given)).plan if not step.is_between)
+    to = ("--to", "prairielearn", "--steps", steps, "-o", "question/")
+    assert attncalc("export", str(given), *to).code == 0
     return tmp_path / "question"
 
 

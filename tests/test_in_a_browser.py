@@ -257,6 +257,38 @@ def test_a_worksheet_without_marking_is_kept_and_read_by_check(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("marks", [True, False])
+def test_the_lines_of_the_map_are_typed_and_read_by_check(
+    browser: Browser, tmp_path: Path, marks: bool
+) -> None:
+    """Tied inputs are separated by commas, and a line that there is not is left out."""
+    ties = {"X": [[2, 0], [2, 0], [0, 1]], "W_Q": [[1, 1], [0, 1]], "W_K": [[1, 1], [0, 1]]}
+    problem = Problem(**ties, W_V=[[1, 1], [0, 1]], heads=2, labels=["a", "b", "c"])
+    solution, place = solve(problem), tmp_path / "page.html"
+    page = make_page(solution, Contents(solution.plan, blank=True))
+    place.write_text(write_page(page, practice=True, marks=marks), "utf-8")
+    browser.open(place)
+    typed = [
+        ", ".join("abc"[k] for k in each)
+        for head in solution.heads
+        for line in head.connections
+        for each in (line.most, line.second)
+    ]
+    assert "a, b" in typed
+    assert "" in typed
+    browser.run(
+        f"document.querySelectorAll('li input').forEach((e, k) => {{ e.value = {typed}[k]; "
+        "e.dispatchEvent(new Event('input')); })"
+    )
+    browser.open(place)
+    marking = check(problem, downloaded_answers(browser), asked=("connections",))
+    assert [line.status for line in marking.lines] == [Status.CORRECT] * 6
+    press_button(browser, "Clear")
+    assert "connections" not in json.loads(downloaded_answers(browser).read_text("utf-8"))
+    assert quiet(browser), (browser.failed, browser.asked)
+
+
+@pytest.mark.slow
 def test_a_worksheet_is_filled_in_checked_kept_and_read_by_check(
     browser: Browser, tmp_path: Path
 ) -> None:

@@ -805,6 +805,11 @@ def test_an_unread_sentence_of_the_map_is_shown_as_it_was_written(tmp_path: Path
         assert unread in ([told], [])
 
 
+def test_points_of_the_map_alone_are_said() -> None:
+    said = catalogue("de").say("Points: the lines of the map 0.5 of 1.")
+    assert said == "Punkte: Linien der Karte 0,5/1."
+
+
 @pytest.mark.parametrize("names", ["The lines of the map", "S and the lines of the map"])
 def test_where_the_map_may_be_is_translated(names: str) -> None:
     for language in LANGUAGES:

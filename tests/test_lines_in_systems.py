@@ -14,7 +14,7 @@ import pytest
 from conftest import Command
 from test_numbas import NODE, NUMBAS
 
-from attncalc import Problem, new, solve
+from attncalc import Problem, new, read_problem, solve
 from attncalc.base.text import distinct_names
 from attncalc.exporting.typed_in import correct_answers, marked
 from attncalc.problem.samples import sample
@@ -37,6 +37,24 @@ ANSWERS = [
     *(pytest.param(name, 12, marks=pytest.mark.slow) for name in PROBLEMS),
 ]
 """Names of problems, and how many answers to each."""
+
+
+@pytest.mark.parametrize(
+    ("system", "out", "field"),
+    [
+        ("moodle", "a.xml", ":MULTICHOICE:"),
+        ("stack", "a.xml", "<type>dropdown</type>"),
+        ("numbas", "a.exam", '"dropdownlist"'),
+        ("prairielearn", "q", "<pl-dropdown "),
+    ],
+)
+def test_questions_ask_for_the_map_by_default(
+    attncalc: Command, tmp_path: Path, system: str, out: str, field: str
+) -> None:
+    assert attncalc("export", str(sample("self").path), "--to", system, "-o", out).code == 0
+    made = tmp_path / out
+    text = (made / "question.html" if made.is_dir() else made).read_text()
+    assert text.count(field) == 2 * len(read_problem(sample("self").path).queries)
 
 
 def ranked(full: list[float], seen: list[float]) -> list[set[int]]:

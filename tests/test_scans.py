@@ -176,6 +176,13 @@ def test_without_the_extra_the_message_names_it(attncalc: Command, tmp_path: Pat
     assert "pip install 'attncalc[ocr]' adds the recognition of typeset pages" in run.err
 
 
+def test_a_scanned_page_without_steps_is_named_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = scans.ScannedPage(b"", "Homework 1\n")
+    monkeypatch.setattr(scans, "_recognized", lambda data, place: iter([page]))
+    with pytest.raises(InputError, match=r"^page\.png: no step is found in it"):
+        scans._scanned(b"", "page.png", None)
+
+
 def test_scanned_pages_are_beside_what_was_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -48,17 +48,22 @@ class Course:
         return self._total if self.rules.points is None else self.rules.points
 
 
-def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
+def course_of(
+    key: Key, rules: Rules, points: Fraction | None = None, *, has_choices: bool = False
+) -> Course:
     """Return the rules of a problem: the counted steps do not depend on an answer.
 
-    By default, every step counts except those that an answer may skip.
+    By default, every step counts except those that an answer may skip, and the map of the only
+    attention. Of a single problem, a system without drop-downs does not ask for the map.
 
     Raises InputError if none of the requested steps counts, or one is not a step of the problem.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
-    if said is None:
-        said = tuple(name for name, step in key.steps.items() if not step.is_between)
     known = (*key.steps, *((LINES,) if len(key.problem.attentions) == 1 else ()))
+    if said is None:
+        between = {name for name, step in key.steps.items() if step.is_between}
+        drawn = {LINES} if has_choices or key.problem.code else set()
+        said = tuple(name for name in known if name in drawn or name in {*key.steps} - between)
     for name in said:
         if name not in known:
             raise InputError(f"{name} is required but is not one of {', '.join(known)}")

@@ -134,15 +134,9 @@ def _wanted(
     asked.setdefault("title", titled(name, str(asked.get("language", "en"))))
     if prefers or not is_new or "same_digits" in asked:
         return replace(wanted, prefers_same_digits=prefers)
-    too_many = _too_many(wishes)
+    many_scores = "scores" if wishes.scores > MOST_SCORES else ""
+    too_many = "steps" if wishes.kind in OF_LAYERS else many_scores
     return replace(wanted, prefers_same_digits=not too_many, too_many=too_many)
-
-
-def _too_many(wishes: Wishes) -> str:
-    """Return what a problem has too many of to look for the same digits, if it has."""
-    if wishes.kind in OF_LAYERS:
-        return "steps"
-    return "scores" if wishes.scores > MOST_SCORES else ""
 
 
 def _steps(given: Any) -> tuple[str, ...] | None:

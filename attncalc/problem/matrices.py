@@ -143,15 +143,12 @@ def _typed(raw: Matrix, values: Matrix, kept: Matrix | None) -> Matrix | None:
     if raw.dtype != object and not is_long:
         return None
     entries = raw.astype(object).reshape(values.shape)
-    if all(map(_is_exact, entries.flat, values.flat)):
+    both = zip(entries.flat, values.flat, strict=True)
+    if all(not isinstance(x, (*_EXACT, int)) or x == exact(float(value)) for x, value in both):
         return None
     typed: Matrix = np.frompyfunc(_as_number, 1, 1)(entries)
     typed.flags.writeable = False
     return typed
-
-
-def _is_exact(entry: object, value: float) -> bool:
-    return not isinstance(entry, (*_EXACT, int)) or entry == exact(float(value))
 
 
 def _as_number(entry: Any) -> Number:

@@ -108,10 +108,10 @@ def _scanned(data: bytes, place: str, expected: Expected | None) -> Answer:
     """Return the answer on recognized pages, which a person is to compare with them."""
     pages = list(_recognized(data, place))
     text = "\n\n".join(page.text for page in pages)
-    read = read_answer_bytes(text.encode(), f"{place}.txt", expected)
+    read = read_answer_bytes(text.encode(), place, expected)
     why = "its numbers were recognized in a picture: compare them with it"
     note = Unread(0, Path(place).name, why, could_be_matrix=True)
-    answer = replace(read, place=place, unread=(note, *read.unread))
+    answer = replace(read, unread=(note, *read.unread))
     return Scanned(**vars(answer), pages=tuple(pages))
 
 

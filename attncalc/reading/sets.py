@@ -7,6 +7,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,6 +126,8 @@ def read_set(place: Path) -> ClassSet:
     folders = [as_key(student.folder) for student in students]
     if len(set(folders)) != len(folders):
         raise _strange(source)
+    for each in chain(*handed):
+        remember(each.file)
     secret = content.get("secret")
     return ClassSet(place, students, handed, secret if isinstance(secret, str) else "")
 
@@ -209,6 +212,7 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
     unpaired: list[Unpaired] = []
     unsaid: list[Paired] = []
     for place, steps, why in _answers(given, answers):
+        remember(place)
         whose = why or _whose(given, names, place, steps)
         if isinstance(whose, str):
             unpaired.append(Unpaired(place, whose))

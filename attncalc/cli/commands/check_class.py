@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.base.errors import AttncalcError, InputError, OutputError
-from attncalc.base.sources import remember
 from attncalc.base.text import amount, of_each, on_a_line
 from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
@@ -35,7 +34,6 @@ from attncalc.reading.scans import read_file
 from attncalc.reading.sets import (
     ClassSet,
     Paired,
-    Unpaired,
     anonymous,
     pairs,
     read_set,
@@ -43,6 +41,7 @@ from attncalc.reading.sets import (
 )
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
+from attncalc.writing.forms import form_of
 from attncalc.writing.reports.gradebook import (
     NO_ANSWER,
     ClassRow,
@@ -113,7 +112,6 @@ def check_class(flags: Mapping[str, Any]) -> int:
     form = (flags["format"] if page.place is not None else None) or "markdown"
     way = _Way(rules, shown, form, flags["anonymous"])
     paired, unpaired = pairs(given, flags["answers"])
-    _remember(given, paired, unpaired)
     late = {(each.student, each.problem) for each in paired if is_late(each.place, due)}
     book = _book(flags["gradebook"], given)
     named = given.students
@@ -141,7 +139,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
     language = samples[0].problem.language
     at_a_glance = partial(overview_of, entries, given.place.resolve().name, language)
     outputs = [] if page.place is None else [_pages(page.place, form, pages, given)]
-    outputs += [_overview(at_a_glance(), each) for each in overview]
+    outputs += [output(to, written(at_a_glance(), _form(to), to)) for to in overview]
     if wants_table:
         outputs.append(output(table, iter(lines)))
     if not wants_table and (book or (page.place is None and flags["format"] == "csv")):
@@ -206,9 +204,8 @@ def _target_of_overview(out: str | None) -> list[Target]:
     return [] if out is None else [target]
 
 
-def _overview(document: Document, target: Target) -> Output:
-    is_html = target.place is not None and target.place.suffix in (".html", ".htm")
-    return output(target, written(document, "html" if is_html else "markdown", target))
+def _form(target: Target) -> str:
+    return ("" if target.place is None else form_of(target.place.suffix)) or "markdown"
 
 
 def _check_flags(flags: Mapping[str, Any], page: Target) -> None:
@@ -227,12 +224,6 @@ def _check_flags(flags: Mapping[str, Any], page: Target) -> None:
         raise OutputError(f"{page.place} is a folder: it can contain pages in {known}")
     if page.place is None and form not in (None, *TABLES):
         raise InputError(f"{form}: choose a folder for the pages of a class, as -o marked/")
-
-
-def _remember(given: ClassSet, paired: Sequence[Paired], unpaired: Sequence[Unpaired]) -> None:
-    files = (handed.file for row in given.handed for handed in row)
-    for file in (*files, *(each.place for each in paired), *(each.place for each in unpaired)):
-        remember(file)
 
 
 def _refuse_within(page: Path, read: Sequence[str]) -> None:

@@ -55,7 +55,8 @@ def export(flags: Mapping[str, Any]) -> None:
     problem = problem_from(flags, fallback="self")
     rules = rules_from({**flags, "atol": None, "rtol": None})
     key = key_of(problem, rules)
-    course = course_of(key, with_known_steps(rules, flags, key), points)
+    rules = with_known_steps(rules, flags, key)
+    course = course_of(key, rules, points, has_choices=system != "gradescope")
     check_targets(target)  # again, since inputs are known now
     _refuse_another_ending(target, system)
     deliver(_exported(system, key, course, target))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.base.errors import OutputError, about
-from attncalc.base.sources import remember
 from attncalc.base.text import amount
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands import marking
@@ -34,9 +33,6 @@ def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | No
     system = flags["to"]
     refuse_of_a_set(flags)
     given = read_set(Path(flags["file"]))
-    for row in given.handed:
-        for handed in row:
-            remember(handed.file)
     target = _target(target, system, given)
     check_targets(target)  # again, since inputs are known now
     rules = marking.rules_from({**flags, "atol": None, "rtol": None})

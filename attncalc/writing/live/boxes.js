@@ -6,6 +6,8 @@ import { recalled, stored } from "./storing.js";
 import { Words } from "./said.js";
 
 const WALK = { ArrowUp: [-1, 0], ArrowDown: [1, 0], Enter: [1, 0] };
+const BLANK = "_____";
+const ON_MAP = "On the map, write the name of each line's input, or several with commas, and nothing where there is no line; only attncalc check marks the map.";
 const KEEPS_NOTHING = "This browser cannot save your answers: download them before you leave.";
 
 export const data = JSON.parse(byId("problem").textContent);
@@ -18,6 +20,7 @@ export const boxes = new Map();
 export const hinted = new Map(); // the highest level of the hints on each step
 const place = `attncalc practice ${hashOf(main.textContent)}`;
 const changes = [], stacks = new Set(); // what a change does besides; the steps with heads
+const lines = []; // of the map: for each output of a head its boxes, for the solid and the dashed line
 
 /** A number that identifies a problem: stored answers belong to one. */
 function hashOf(text) {
@@ -38,6 +41,16 @@ function fillWithBoxes(table) {
   }
 }
 
+function fillMap(list) {
+  const { weights, head = 0 } = list.dataset;
+  for (const [k, item] of [...list.children].entries()) {
+    const [before, between, after] = item.textContent.split(BLANK), label = item.textContent;
+    const [solid, dashed] = [1, 2].map(() => make("input", { type: "text", autocomplete: "off", "aria-label": label, oninput: changed }));
+    item.replaceChildren(before, solid, between, dashed, after);
+    lines.push({ weights, head: Math.max(head - 1, 0), output: String(k + 1), inputs: [solid, dashed] });
+  }
+}
+
 /** Enter and the arrow keys move between boxes. */
 export function walk(event) {
   const move = own(WALK, event.key);
@@ -55,7 +68,21 @@ function texts() {
   return found;
 }
 
-export const keep = () => stored(place, { ...texts(), hints: Object.fromEntries(hinted) });
+/** The typed lines of the map, by its weights and heads; undefined if there are none. */
+function map() {
+  const found = {}, named = ({ value }) => value.split(/[,\uff0c\u3001]/).map((name) => name.trim()).filter(Boolean);
+  for (const { weights, head, output, inputs } of lines) {
+    const [most, second] = inputs.map(named);
+    ((found[weights] ??= [])[head] ??= []).push({ output, most, second });
+  }
+  const maps = Object.entries(found).map(([name, heads]) => [name, heads.length > 1 ? heads : heads[0]]);
+  if (!lines.some(({ inputs }) => inputs.some(({ value }) => value.trim()))) return undefined;
+  return maps.length > 1 ? Object.fromEntries(maps) : maps[0][1];
+}
+
+const onMap = () => lines.flatMap(({ inputs }) => inputs);
+
+export const keep = () => stored(place, { ...texts(), hints: Object.fromEntries(hinted), connections: onMap().map(({ value }) => value) });
 
 function recall() {
   const kept = recalled(place);
@@ -63,12 +90,13 @@ function recall() {
     const text = own(kept ?? {}, name)?.[head]?.[row]?.[column];
     if (typeof text === "string") input.value = text;
   }
+  for (const [k, input] of onMap().entries()) input.value = kept?.connections?.[k] ?? "";
   for (const [name, level] of Object.entries(kept?.hints ?? {})) hinted.set(name, level);
   return kept !== null;
 }
 
-function changed(event) {
-  for (const act of changes) act(boxes.get(event.target));
+function changed({ target }) {
+  if (boxes.has(target)) for (const act of changes) act(boxes.get(target));
   say(said(keep() ? "Saved in this browser." : KEEPS_NOTHING));
 }
 
@@ -82,7 +110,7 @@ function answers() {
     const typed = heads.map((rows) => rows.map((row) => row.map((text) => withPoint(text) || null)));
     found[name] = stacks.has(name) ? typed : typed[0];
   }
-  return `${JSON.stringify(found, null, 1)}\n`;
+  return `${JSON.stringify({ ...found, connections: map() }, null, 1)}\n`;
 }
 
 function download() {
@@ -95,6 +123,7 @@ function clear() {
     box.input.value = "";
     for (const act of changes) act(box);
   }
+  for (const input of onMap()) input.value = "";
   keep();
   say(said("Cleared."));
 }
@@ -104,10 +133,11 @@ export function open(buttons, instruction, onChange = null) {
   if (onChange) changes.push(onChange);
   for (const room of all(".room")) room.hidden = true; // there are boxes
   all("table[data-step]").forEach(fillWithBoxes);
+  all(".connections ul").forEach(fillMap);
   main.before(make("div", { class: "live", role: "region", "aria-label": said("Practice") },
     make("div", { class: "buttons" }, ...buttons, button(said("Download my answers"), download),
       button(said("Print"), () => window.print()), button(said("Clear"), clear)),
     whereItIsSaid(),
-    make("p", {}, instruction.map(said).join(" "))));
+    make("p", {}, [...instruction, ...(lines.length ? [ON_MAP] : [])].map(said).join(" "))));
   say(recall() ? "" : said(KEEPS_NOTHING));
 }
