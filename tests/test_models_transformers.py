@@ -146,6 +146,7 @@ OF_AXES = GROUPED | {
         "partial_rotary_factor": 0.5,
     },
 }
+BIASES = ("attention_bias", "mlp_bias")
 MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     # (the class of its config, that of the model, what the config says)
     "GPT-2": ("GPT2Config", "GPT2LMHeadModel", GPT2),
@@ -167,6 +168,14 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         SMALL | {"is_decoder": True},
     ),
     "I-BERT": ("IBertConfig", "IBertForMaskedLM", SMALL),
+    "LayoutLM": ("LayoutLMConfig", "LayoutLMForMaskedLM", SMALL | {"max_2d_position_embeddings": 9}),
+    "LUKE": ("LukeConfig", "LukeForMaskedLM", SMALL | {"entity_vocab_size": 9}),
+    "LUKE without a head": ("LukeConfig", "LukeModel", SMALL | {"entity_vocab_size": 9}),
+    "FLAVA text": ("FlavaTextConfig", "FlavaTextModel", SMALL),
+    "ESM C": ("EsmcConfig", "EsmcForMaskedLM", SMALL),
+    "ESM C of classes": ("EsmcConfig", "EsmcForSequenceClassification", SMALL | {"num_labels": 3}),
+    "ESM C of tokens": ("EsmcConfig", "EsmcForTokenClassification", SMALL | {"num_labels": 3}),
+    "ESM C with biases": ("EsmcConfig", "EsmcModel", SMALL | dict.fromkeys(BIASES, True)),
     "GPT-NeoX Japanese": (
         "GPTNeoXJapaneseConfig",
         "GPTNeoXJapaneseForCausalLM",
@@ -912,6 +921,13 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         BART
         | {"attention_window": [4, 4], "max_encoder_position_embeddings": 64}
         | {"max_decoder_position_embeddings": 64},
+    ),
+    "Switch": (
+        "SwitchTransformersConfig",
+        "SwitchTransformersForConditionalGeneration",
+        T5
+        | {"num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1}
+        | {"expert_capacity": 8},
     ),
     "LongT5": ("LongT5Config", "LongT5ForConditionalGeneration", T5 | {"local_radius": 2}),
     "T5Gemma": (
@@ -2156,16 +2172,22 @@ OTHERS = {
     "align": ("AlignTextModel",),
     "altclip": ("AltCLIPVisionModel",),
     "apertus1p5": ("Apertus1p5TextForCausalLM",),
+    "blip_2": ("Blip2VisionModel",),
     "bridgetower": ("BridgeTowerTextModel",),
     "chinese_clip": ("ChineseCLIPTextModel", "ChineseCLIPVisionModel"),
     "clap": ("ClapTextModel",),
     "clipseg": ("CLIPSegTextModel", "CLIPSegVisionModel"),
     "emu3": ("Emu3ForCausalLM",),
     "granite4_vision": ("Granite4VisionTextModel",),
+    "groupvit": ("GroupViTTextModel",),
     "hunyuan_vl": ("HunYuanVLTextModel",),
+    "idefics2": ("Idefics2VisionTransformer",),
+    "idefics3": ("Idefics3VisionTransformer",),
+    "instructblip": ("InstructBlipVisionModel",),
     "owlv2": ("Owlv2TextModel", "Owlv2VisionModel"),
     "qwen2_5_omni": ("Qwen2_5OmniThinkerTextModel",),
     "siglip2": ("Siglip2TextModel",),
+    "smolvlm": ("SmolVLMVisionTransformer",),
     "splinter": ("SplinterModel",),
     "x_clip": ("XCLIPTextModel",),
 }
@@ -2179,7 +2201,7 @@ def test_types_with_the_layers_of_another_are_those_of_the_package(
     """The weights and the outputs of each layer but the last."""
     module = importlib.import_module(f"transformers.models.{place}.modeling_{place}")
     said = IMAGES if "Vision" in kind and "Text" not in kind else TEXTS
-    if "LM" in kind or place in ("granite4_vision", "hunyuan_vl", "qwen2_5_omni"):
+    if "CausalLM" in kind or place in ("granite4_vision", "hunyuan_vl", "qwen2_5_omni"):
         rope = AXES | {"mrope_section": [2, 1, 1] if place == "hunyuan_vl" else [1, 1, 0]}
         said = GROUPED | {"rope_parameters": rope} | ({"head_dim": 8} if "Hun" in kind else {})
     said = said | {"pad_token_id": 0, "bos_token_id": 1} if "vocab_size" in said else said

@@ -393,6 +393,8 @@ _ROTARY_BERT = _BERT.like(
     # as in files of GTE, and in memory
     own=_normed({"1": "attn_ln post_attention_layernorm", "2": "mlp_ln post_mlp_layernorm"}),
 )
+_OF_PLACE_0 = ("twice_x", "twice_y", "once_h", "once_w")
+"""Tables whose first row all tokens of LayoutLM have, for both sides of a box or for its size."""
 _WITHOUT_NORM = {name: place for name, place in _BERT.begins.items() if not name.endswith("_E")}
 _WITHOUT_PLACES = {name: place for name, place in _BERT.begins.items() if name != "P"}
 _WITHOUT_TYPES = {name: place for name, place in _BERT.begins.items() if name != "W_type"}
@@ -659,7 +661,7 @@ _BEIT = _VIT.like(
 _OF_BOTH_TOWERS = ("CLIPModel", "MetaClip2Model", "OwlViTModel", "Owlv2Model", "WithProjection")
 _CLIP_TEXT = _PRE.like(
     "CLIP text: clip clip_text_model metaclip_2 metaclip_2_text_model clipseg clipseg_text_model "
-    "owlvit owlvit_text_model owlv2 owlv2_text_model xclip_text_model",
+    "owlvit owlvit_text_model owlv2 owlv2_text_model xclip_text_model groupvit_text_model",
     "causal=True places=P inside=text_config",
     layers=("encoder.layers.{}.",),
     tokens="embeddings.token_embedding.weight",
@@ -1772,6 +1774,15 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _BERT.like("ERNIE: ernie", asks={**_BERT.asks, "use_task_id": (False,)}),
     _BERT.like(
+        "LayoutLM: layoutlm",
+        begins={
+            **_BERT.begins,
+            **{name: f"embeddings.{name[-1]}_position_embeddings.weight" for name in _OF_PLACE_0},
+        },
+        asks={},
+        remarks=("all tokens are at place 0 of the page, as without bbox",),
+    ),
+    _BERT.like(
         "Megatron-BERT: megatron-bert",
         norm="pre",
         begins=_WITHOUT_NORM,
@@ -1779,6 +1790,12 @@ FAMILIES: tuple[Family, ...] = (
         ends=_at(_NORM, out="encoder.ln"),
     ),
     _ROBERTA,
+    _ROBERTA.like(
+        "LUKE: luke",
+        outputs={"ForMaskedLM": _OF_LM_HEAD,  "ForSequenceClassification": _BERT.outputs["ForSequenceClassification"], **_OF_TOKENS, "Model": _OF_POOLER},
+        ignored=(*_linear({"": "w2e_query e2w_query e2e_query"}),),
+        remarks=("there are no entities",),
+    ),
     _ROBERTA.like(
         "I-BERT: ibert",
         ignored=("_integer", "scaling_factor", ".x_min", ".x_max", ".shift"),
@@ -1938,7 +1955,7 @@ FAMILIES: tuple[Family, ...] = (
     _CLIP_TEXT,
     _CLIP_VISION,
     _CLIP_VISION.like(
-        "BLIP vision: blip blip_vision_model",
+        "BLIP vision: blip blip_vision_model blip_2_vision_model instructblip_vision_model",
         begins={
             "E": "embeddings.patch_embedding.weight",
             "b_E": "embeddings.patch_embedding.bias",
@@ -1958,7 +1975,7 @@ FAMILIES: tuple[Family, ...] = (
         usual=_USUAL_OF_SIGLIP,
     ),
     _CLIP_VISION.like(
-        "SigLIP vision: siglip siglip_vision_model",
+        "SigLIP vision: siglip siglip_vision_model idefics2_vision idefics3_vision smolvlm_vision",
         begins={
             "E": "embeddings.patch_embedding.weight",
             "b_E": "embeddings.patch_embedding.bias",
@@ -2041,6 +2058,14 @@ FAMILIES: tuple[Family, ...] = (
         ),
     ),
     _MODERNBERT,
+    _BERT.like(
+        "FLAVA text: flava_text_model",
+        norm="pre",
+        biases=if_so("qkv_bias", "QKVO12", "O12", default=True),
+        ends=_at(_NORM, out="layernorm"),
+        outputs={"Model": _OF_POOLER},
+        asks={},
+    ),
     _MODERNBERT.like(
         "ModernBERT decoder: modernbert-decoder",
         "block=decoder causal=True reach=None",
@@ -2077,6 +2102,20 @@ FAMILIES: tuple[Family, ...] = (
             "ForSequenceClassification": _hidden_classes("{}pooler.dense"),
             **_OF_TOKENS,
         },
+    ),
+    _like_llama(
+        "ESM C: esmc",
+        "block=encoder causal=None normalization=layer qk_norm=layer own_gains=each",
+        eps=_TORCH_EPS,
+        equations=equations.normed_over_heads,
+        residual_scale=lambda config, _: Fraction(
+            str((36 / config.count("num_hidden_layers")) ** 0.5)
+        ),
+        outputs=_of_encoder(
+            _masked("lm_head.", "dense", "layer_norm", "decoder", activation="gelu"),
+            _of_first_dense("tanh"),
+            ForTokenClassification=_classes("score", "all"),
+        ),
     ),
     _like_llama(
         "EuroBERT: eurobert",
@@ -2175,6 +2214,22 @@ FAMILIES: tuple[Family, ...] = (
         own=_linear({x.upper(): f"LocalSelfAttention.{x}" for x in "qkvo"}),
         shared={"rel_bias": "layer.0.LocalSelfAttention.relative_attention_bias.weight"},
         asks={"encoder_attention_type": ("local",)},
+    ),
+    _like_t5(
+        "Switch: switch_transformers",
+        _t5_shrinks,
+        top_k=1,
+        router_norm=False,
+        longest=a_count("expert_capacity"),
+        own=_linear(
+            {
+                "router": "mlp.router.classifier",
+                "1": "mlp.wi experts.expert_*.wi",
+                "2": "mlp.wo experts.expert_*.wo",
+            }
+        ),
+        asks={"router_bias": (False,)},
+        remarks=("experts take as many tokens as expert_capacity says: no more are read",),
     ),
     *_with_pre_norm(_WAV2VEC),
     *_with_pre_norm(

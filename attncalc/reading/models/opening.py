@@ -175,6 +175,8 @@ class Model:
             X = X * np.array(factor(ids) if callable(factor) else factor, X.dtype)
         self._ids, self._embedded_tokens = ids, X
         begun = {"X": X, **self._beginnings(len(ids), place)}
+        for name in [name for name in begun if name.startswith(("once_", "twice_"))]:
+            begun["X"] = begun["X"] + begun.pop(name).array[0] * (1 + name.startswith("twice_"))
         if self.family.sinusoids:
             begun["P"] = Owned(begun["P"].array.astype(X.dtype))
         if "W_type" in begun:
