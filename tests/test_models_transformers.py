@@ -28,7 +28,9 @@ os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 torch = pytest.importorskip("torch")
 # their tables of types are made before `in_float64` changes them
 pytest.importorskip("torch._numpy")
+safetensors = pytest.importorskip("safetensors")
 pytest.importorskip("safetensors.torch")
+pytest.importorskip("safetensors.numpy")
 transformers = pytest.importorskip("transformers")
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
@@ -169,8 +171,6 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "I-BERT": ("IBertConfig", "IBertForMaskedLM", SMALL),
     "LayoutLM": ("LayoutLMConfig", "LayoutLMForMaskedLM", SMALL | {"max_2d_position_embeddings": 9}),
-    "LUKE": ("LukeConfig", "LukeForMaskedLM", SMALL | {"entity_vocab_size": 9}),
-    "LUKE without a head": ("LukeConfig", "LukeModel", SMALL | {"entity_vocab_size": 9}),
     "FLAVA text": ("FlavaTextConfig", "FlavaTextModel", SMALL),
     "ESM C": ("EsmcConfig", "EsmcForMaskedLM", SMALL),
     "ESM C of classes": ("EsmcConfig", "EsmcForSequenceClassification", SMALL | {"num_labels": 3}),
@@ -1205,6 +1205,45 @@ def test_shards_are_read_by_their_index(tmp_path: Path) -> None:
     tokens = through(opened.begin(IDS, "--tokens"), map(opened.layer, range(2)))
     out, _ = run(model, torch.tensor([IDS]))
     assert np.abs(tokens["X"].array - out.hidden_states[2][0].numpy()).max() < NEAR
+
+
+@pytest.mark.parametrize("name", ["GPT-2", "Llama 3", "Gemma 2", "DeepSeek-V3", "GPT-OSS", "Phi"])
+def test_a_layer_without_one_of_its_tensors_is_refused(name: str, tmp_path: Path) -> None:
+    """The package draws it at random, with a warning."""
+    made(name, tmp_path)
+    path = tmp_path / "model.safetensors"
+    whole = safetensors.numpy.load_file(path)
+    for missing in (tensor for tensor in whole if ".1." in tensor):
+        kept = {tensor: array for tensor, array in whole.items() if tensor != missing}
+        safetensors.numpy.save_file(kept, path)
+        with pytest.raises(InputError):
+            open_model(tmp_path, tokens=IDS)
+
+
+def test_a_head_without_its_bias_is_told(tmp_path: Path) -> None:
+    made("Phi", tmp_path)
+    path = tmp_path / "model.safetensors"
+    kept = safetensors.numpy.load_file(path)
+    del kept["lm_head.bias"]
+    safetensors.numpy.save_file(kept, path)
+    said = "b_out of the head is not in the files: taken for none"
+    assert said in open_model(tmp_path, tokens=IDS).remarks
+
+
+def test_a_tensor_in_two_shards_is_refused_and_one_file_comes_first(tmp_path: Path) -> None:
+    """As in the package, which reads the last of two shards, and one file before an index."""
+    model = made("Llama 3", tmp_path, max_shard_size="8KB")
+    one = min(tmp_path.glob("model-00001-of-*.safetensors"))
+    tensors = safetensors.numpy.load_file(one)
+    other = "model.layers.2.mlp.up_proj.weight"
+    assert other not in tensors
+    safetensors.numpy.save_file({**tensors, other: np.zeros((24, 16))}, one)
+    with pytest.raises(InputError, match=f'has "{other}", which is in model-0000'):
+        open_model(tmp_path, tokens=IDS)
+    doubled = {name: 2 * each for name, each in model.state_dict().items()}
+    safetensors.torch.save_file(doubled, tmp_path / "model.safetensors")
+    table = doubled["model.embed_tokens.weight"].numpy()
+    assert (open_model(tmp_path, tokens=IDS, layer=0).X == table[IDS]).all()
 
 
 def test_bfloat16_is_widened_as_the_package_widens_it(tmp_path: Path) -> None:

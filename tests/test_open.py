@@ -711,7 +711,10 @@ def test_a_layer_without_the_weights_of_its_queries_is_refused(tmp_path: Path) -
     save_tensors(tmp_path / "m" / "model.safetensors", **arrays)
     with pytest.raises(InputError) as error:
         open_model(tmp_path / "m", tokens=[1, 2], layer=0)
-    assert str(error.value) == f"{tmp_path}/m: there is no matrix in it that is W_Q"
+    assert str(error.value) == (
+        f"{tmp_path}/m: layer 0 has no W_Q, and Llama with this config has: a file or a line of "
+        "its index is missing"
+    )
 
 
 # -- BERT, and what has an encoder and a decoder --------------------------------------------------

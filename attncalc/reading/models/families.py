@@ -339,6 +339,16 @@ def _t5_shrinks(config: Config, layer: int) -> float:
     return float(config.count("d_model")) ** -0.5 if config.is_so(key, True) else 1.0
 
 
+def _sparse(side: str) -> Said:
+    """Return a reader of whether a layer of a side of Switch has experts."""
+
+    def says(config: Config, layer: int) -> bool:
+        step = config.count(f"{side}_sparse_step")
+        return bool(step == 1 or layer % step == 1)
+
+    return says
+
+
 def _like_t5(named: str, shrinks: Any = 1, **of_both: Any) -> Family:
     """Return the row of T5 or mT5, an encoder with its decoder."""
     of_words = replace(_OF_WORDS, shrinks=shrinks)
@@ -393,6 +403,10 @@ _ROTARY_BERT = _BERT.like(
     # as in files of GTE, and in memory
     own=_normed({"1": "attn_ln post_attention_layernorm", "2": "mlp_ln post_mlp_layernorm"}),
 )
+_WITH_POOLER = _BERT.outputs | {
+    name: replace(_BERT.outputs[name], beside=("W_pooler",))
+    for name in ("ForMaskedLM", "ForTokenClassification")
+}
 _OF_PLACE_0 = ("twice_x", "twice_y", "once_h", "once_w")
 """Tables whose first row all tokens of LayoutLM have, for both sides of a box or for its size."""
 _WITHOUT_NORM = {name: place for name, place in _BERT.begins.items() if not name.endswith("_E")}
@@ -1779,6 +1793,7 @@ FAMILIES: tuple[Family, ...] = (
             **_BERT.begins,
             **{name: f"embeddings.{name[-1]}_position_embeddings.weight" for name in _OF_PLACE_0},
         },
+        outputs=_WITH_POOLER,
         asks={},
         remarks=("all tokens are at place 0 of the page, as without bbox",),
     ),
@@ -1790,12 +1805,6 @@ FAMILIES: tuple[Family, ...] = (
         ends=_at(_NORM, out="encoder.ln"),
     ),
     _ROBERTA,
-    _ROBERTA.like(
-        "LUKE: luke",
-        outputs={"ForMaskedLM": _OF_LM_HEAD,  "ForSequenceClassification": _BERT.outputs["ForSequenceClassification"], **_OF_TOKENS, "Model": _OF_POOLER},
-        ignored=(*_linear({"": "w2e_query e2w_query e2e_query"}),),
-        remarks=("there are no entities",),
-    ),
     _ROBERTA.like(
         "I-BERT: ibert",
         ignored=("_integer", "scaling_factor", ".x_min", ".x_max", ".shift"),
@@ -2111,6 +2120,7 @@ FAMILIES: tuple[Family, ...] = (
         residual_scale=lambda config, _: Fraction(
             str((36 / config.count("num_hidden_layers")) ** 0.5)
         ),
+        biases=_biased("n", attention_bias="QKVO", mlp_bias="123"),
         outputs=_of_encoder(
             _masked("lm_head.", "dense", "layer_norm", "decoder", activation="gelu"),
             _of_first_dense("tanh"),
@@ -2221,16 +2231,14 @@ FAMILIES: tuple[Family, ...] = (
         top_k=1,
         router_norm=False,
         longest=a_count("expert_capacity"),
-        own=_linear(
-            {
-                "router": "mlp.router.classifier",
-                "1": "mlp.wi experts.expert_*.wi",
-                "2": "mlp.wo experts.expert_*.wo",
-            }
-        ),
+        own={
+            "mlp.router.classifier.weight": "W_router",
+            **_linear({"1": "mlp.wi experts.expert_*.wi", "2": "mlp.wo experts.expert_*.wo"}),
+        },
+        routes=_sparse("decoder"),
         asks={"router_bias": (False,)},
         remarks=("experts take as many tokens as expert_capacity says: no more are read",),
-    ),
+    ).like(routes=_sparse("encoder")),
     *_with_pre_norm(_WAV2VEC),
     *_with_pre_norm(
         _WAV2VEC.like(

@@ -356,11 +356,14 @@ class Model:
             raise InputError(in_place(str(self.folder), faults))
         for each in parts.values():
             self._check_biases(each, number)
-        self._scale(fields := self._rearranged(number, parts.pop("")))
+        parts[""] = fields = self._rearranged(number, parts[""])
         for name in self.family.shared:
             side, _, field = name.rpartition(".")
             if (tensor := self._shared(name)) is not None:
-                (parts[side] if side else fields)[field] = tensor
+                parts[side][field] = tensor
+        if not self.family.source:
+            self._check_complete(parts, number)
+        self._scale(parts.pop(""))
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         if "W_UKV" in fields:
@@ -443,12 +446,54 @@ class Model:
                 f"{', '.join(shared)}, which are not supported"
             )
         said = self.family.of("biases", self.config, number)
-        own = [n for n in "QKVO123" if f"b_{n}" in fields and fields[f"W_{n}"].ndim == 2]
+        own = [n for n in "QKVO123" if f"b_{n}" in fields and np.ndim(fields.get(f"W_{n}", ())) == 2]
         if denied := [f"b_{n}" for n in own if n not in said]:
             raise InputError(
                 f"{self.config.place}: by it, the projections of layer {number} have no "
                 f"{', '.join(denied)}, and the files have: correct the config, or leave these out"
             )
+
+    def _check_complete(self, parts: Mapping[str, Fields], number: int) -> None:
+        """Refuse a layer without what its config says it has: transformers would draw it."""
+        family, missing = self.family, list[str]()
+        biases, attends = (family.of(n, self.config, number) for n in ("biases", "attends"))
+        for side, fields in parts.items():
+            needed = set()
+            if side or (attends and len(parts) == 1):
+                needed |= {f"W_{n}" for n in ("QO" if "W_UKV" in fields else "QKVO")}
+                needed |= {*family.gains_of_heads(self.config, number)}
+            if not side:
+                needed |= self._needed(fields, number)
+            needed |= {f"b_{n}" for n in biases if np.ndim(fields.get(f"W_{n}", ())) == 2}
+            missing += [f"{side}{'.' * bool(side)}{name}" for name in sorted(needed - {*fields})]
+        if missing:
+            raise InputError(
+                f"{self.folder}: layer {number} has no {', '.join(missing)}, and {family.title} "
+                "with this config has: a file or a line of its index is missing"
+            )
+
+    def _needed(self, fields: Fields, number: int) -> set[str]:
+        """Return the fields that a layer needs beside those of an attention, and has in part."""
+        family, own = self.family, {*self.family.own.values(), *self.family.shared}
+        read = read_by(tuple(family.setting("equations", self.config, number) or ()))
+        needed = {*family.gains(self.config, number)} | (read & (own | {"W_O"}))
+        needed |= {"sinks"} & own if family.of("sinks", self.config, number) else set()
+        if self.config.number("layer_scale_init_value", None) != 0:
+            needed |= {"lambda_1", "lambda_2"} & own
+        gated = "123" if family.of("is_gated", self.config) else "12"
+        if family.of("feeds", self.config, number):
+            needed |= {f"W_{n}" for n in gated}
+        if any(name.startswith("W_s") and name[3:] in gated for name in fields):
+            needed |= {f"W_s{n}" for n in gated} | ({"W_sgate"} & own)
+        if np.ndim(fields.get("W_1", ())) == 3:
+            is_chosen = family.setting("router", self.config, number) == "sigmoid"
+            needed |= {"W_router"} | ({"b_router", "b_2"} & own)
+            needed |= {"b_1", "b_3"} if "b_2" in own else set()
+            needed |= {"b_choice"} if "router_groups" in family.settings and is_chosen else set()
+        for name in ("DQ", "DKV"):
+            if any(each.startswith(f"W_{name}") for each in fields):
+                needed.add(f"gamma_{name}")
+        return needed
 
     def check_number(self, number: int) -> None:
         """Refuse the number of a layer that does not exist."""
@@ -591,6 +636,9 @@ class Model:
                 f"{quoted(first)}"
             )
         arrays = {name: self._tensor(place) for name, place in places.items()}
+        for name in head.tensors:
+            if name not in places and self.config.get(head.optional.get(name, ""), True):
+                self._notes.append(f"{name} of the head is not in the files: taken for none")
         behind = [self._stored(each.replace("{}", self.root)) for each in head.behind]
         if any(behind):
             W, *biases = map(self._tensor, behind)
