@@ -170,7 +170,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         SMALL | {"is_decoder": True},
     ),
     "I-BERT": ("IBertConfig", "IBertForMaskedLM", SMALL),
-    "LayoutLM": ("LayoutLMConfig", "LayoutLMForMaskedLM", SMALL | {"max_2d_position_embeddings": 9}),
+    "LayoutLM": (
+        "LayoutLMConfig",
+        "LayoutLMForMaskedLM",
+        SMALL | {"max_2d_position_embeddings": 9},
+    ),
     "FLAVA text": ("FlavaTextConfig", "FlavaTextModel", SMALL),
     "ESM C": ("EsmcConfig", "EsmcForMaskedLM", SMALL),
     "ESM C of classes": ("EsmcConfig", "EsmcForSequenceClassification", SMALL | {"num_labels": 3}),
@@ -1243,7 +1247,7 @@ def test_a_tensor_in_two_shards_is_refused_and_one_file_comes_first(tmp_path: Pa
     doubled = {name: 2 * each for name, each in model.state_dict().items()}
     safetensors.torch.save_file(doubled, tmp_path / "model.safetensors")
     table = doubled["model.embed_tokens.weight"].numpy()
-    assert (open_model(tmp_path, tokens=IDS, layer=0).X == table[IDS]).all()
+    assert (table[IDS] == open_model(tmp_path, tokens=IDS, layer=0).X).all()
 
 
 def test_bfloat16_is_widened_as_the_package_widens_it(tmp_path: Path) -> None:

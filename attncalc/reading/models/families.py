@@ -403,9 +403,9 @@ _ROTARY_BERT = _BERT.like(
     # as in files of GTE, and in memory
     own=_normed({"1": "attn_ln post_attention_layernorm", "2": "mlp_ln post_mlp_layernorm"}),
 )
-_WITH_POOLER = _BERT.outputs | {
-    name: replace(_BERT.outputs[name], beside=("W_pooler",))
-    for name in ("ForMaskedLM", "ForTokenClassification")
+_WITH_POOLER = {
+    name: replace(each, beside=("W_pooler",)) if name in ("ForMaskedLM", *_OF_TOKENS) else each
+    for name, each in _BERT.outputs.items()
 }
 _OF_PLACE_0 = ("twice_x", "twice_y", "once_h", "once_w")
 """Tables whose first row all tokens of LayoutLM have, for both sides of a box or for its size."""
@@ -2233,7 +2233,8 @@ FAMILIES: tuple[Family, ...] = (
         longest=a_count("expert_capacity"),
         own={
             "mlp.router.classifier.weight": "W_router",
-            **_linear({"1": "mlp.wi experts.expert_*.wi", "2": "mlp.wo experts.expert_*.wo"}),
+            **{f"{at}wi.weight": "W_1" for at in ("mlp.", "experts.expert_*.")},
+            **{f"{at}wo.weight": "W_2" for at in ("mlp.", "experts.expert_*.")},
         },
         routes=_sparse("decoder"),
         asks={"router_bias": (False,)},

@@ -281,7 +281,8 @@ class Family:
         count = 1 if self.setting("parallel", config) == "shared" else count
         count -= count == 2 and not (feeds and (attends or mixing is not None))
         kinds = self._gain_and_bias(config, self.settings["normalization"])
-        return [f"{kind}_{number + 1}" for number in range(count) for kind in kinds]
+        first = 2 if norm == "pre-second" else 1
+        return [f"{kind}_{first + number}" for number in range(count) for kind in kinds]
 
     def gains_of_heads(self, config: Config, layer: int) -> list[str]:
         """Return the gains and biases of normalized queries and keys."""

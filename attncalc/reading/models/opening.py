@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -332,10 +332,10 @@ class Model:
         """Return the start of the names of a layer's tensors."""
         return self.root + self._pattern.format(*self.family.of("stored", self.config, number))
 
-    def layer(self, number: int) -> Fields:
-        """Return the matrices and the settings of a layer, from 0.
+    def layer(self, number: int, *, is_whole: bool = True) -> Fields:
+        """Return the matrices and the settings of a layer, from 0; of one in part, what is there.
 
-        Raises InputError if there is no such layer, or it has unknown tensors.
+        Raises InputError if there is no such layer, or it has unknown tensors, or lacks some.
         """
         self.check_number(number)
         start = self.place(number)
@@ -361,8 +361,7 @@ class Model:
             side, _, field = name.rpartition(".")
             if (tensor := self._shared(name)) is not None:
                 parts[side][field] = tensor
-        if not self.family.source:
-            self._check_complete(parts, number)
+        self._check_complete(parts if is_whole else {}, number)
         self._scale(parts.pop(""))
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
@@ -446,7 +445,9 @@ class Model:
                 f"{', '.join(shared)}, which are not supported"
             )
         said = self.family.of("biases", self.config, number)
-        own = [n for n in "QKVO123" if f"b_{n}" in fields and np.ndim(fields.get(f"W_{n}", ())) == 2]
+        own = [
+            n for n in "QKVO123" if f"b_{n}" in fields and np.ndim(fields.get(f"W_{n}", ())) == 2
+        ]
         if denied := [f"b_{n}" for n in own if n not in said]:
             raise InputError(
                 f"{self.config.place}: by it, the projections of layer {number} have no "
@@ -458,42 +459,41 @@ class Model:
         family, missing = self.family, list[str]()
         biases, attends = (family.of(n, self.config, number) for n in ("biases", "attends"))
         for side, fields in parts.items():
-            needed = set()
+            needed, biased = set() if side else self._needed(fields, number), biases
             if side or (attends and len(parts) == 1):
                 needed |= {f"W_{n}" for n in ("QO" if "W_UKV" in fields else "QKVO")}
                 needed |= {*family.gains_of_heads(self.config, number)}
-            if not side:
-                needed |= self._needed(fields, number)
-            needed |= {f"b_{n}" for n in biases if np.ndim(fields.get(f"W_{n}", ())) == 2}
+            else:
+                biased = {*biases} & {*"123"}
+            needed |= {f"b_{n}" for n in biased if np.ndim(fields.get(f"W_{n}", ())) == 2}
             missing += [f"{side}{'.' * bool(side)}{name}" for name in sorted(needed - {*fields})]
-        if missing:
+        if missing and not family.source:
             raise InputError(
                 f"{self.folder}: layer {number} has no {', '.join(missing)}, and {family.title} "
                 "with this config has: a file or a line of its index is missing"
             )
 
     def _needed(self, fields: Fields, number: int) -> set[str]:
-        """Return the fields that a layer needs beside those of an attention, and has in part."""
+        """Return the fields that a layer needs beside those of its attention."""
         family, own = self.family, {*self.family.own.values(), *self.family.shared}
         read = read_by(tuple(family.setting("equations", self.config, number) or ()))
-        needed = {*family.gains(self.config, number)} | (read & (own | {"W_O"}))
-        needed |= {"sinks"} & own if family.of("sinks", self.config, number) else set()
-        if self.config.number("layer_scale_init_value", None) != 0:
-            needed |= {"lambda_1", "lambda_2"} & own
-        gated = "123" if family.of("is_gated", self.config) else "12"
-        if family.of("feeds", self.config, number):
-            needed |= {f"W_{n}" for n in gated}
-        if any(name.startswith("W_s") and name[3:] in gated for name in fields):
-            needed |= {f"W_s{n}" for n in gated} | ({"W_sgate"} & own)
-        if np.ndim(fields.get("W_1", ())) == 3:
-            is_chosen = family.setting("router", self.config, number) == "sigmoid"
-            needed |= {"W_router"} | ({"b_router", "b_2"} & own)
-            needed |= {"b_1", "b_3"} if "b_2" in own else set()
-            needed |= {"b_choice"} if "router_groups" in family.settings and is_chosen else set()
-        for name in ("DQ", "DKV"):
-            if any(each.startswith(f"W_{name}") for each in fields):
-                needed.add(f"gamma_{name}")
-        return needed
+        weights = [f"W_{n}" for n in ("123" if family.of("is_gated", self.config) else "12")]
+        shared = [f"W_s{name[2]}" for name in weights]
+        has_experts = np.ndim(fields.get("W_1", ())) == 3
+        is_chosen = family.setting("router", self.config, number) == "sigmoid"
+        rules: list[tuple[Any, Collection[str]]] = [
+            (True, (*family.gains(self.config, number), *(read & (own | {"W_O"})))),
+            (family.of("sinks", self.config, number), {"sinks"} & own),
+            (self.config.get("layer_scale_init_value", 1), {"lambda_1", "lambda_2"} & own),
+            (family.of("feeds", self.config, number), weights),
+            (fields.keys() & {*shared}, {*shared, *({"W_sgate"} & own)}),
+            (has_experts, {"W_router", *({"b_router", "b_2"} & own)}),
+            (has_experts and "b_2" in own, ("b_1", "b_3")),
+            (has_experts and is_chosen and "router_groups" in family.settings, ("b_choice",)),
+            ("W_DQ" in fields, ("gamma_DQ",)),
+            (fields.keys() & {"W_DKV", "W_DKV_KR"}, ("gamma_DKV",)),
+        ]
+        return {name for holds, names in rules if holds for name in names}
 
     def check_number(self, number: int) -> None:
         """Refuse the number of a layer that does not exist."""
@@ -636,8 +636,9 @@ class Model:
                 f"{quoted(first)}"
             )
         arrays = {name: self._tensor(place) for name, place in places.items()}
-        for name in head.tensors:
-            if name not in places and self.config.get(head.optional.get(name, ""), True):
+        for name, stored in head.tensors.items():
+            is_there = name in places or "." not in stored  # a buffer of zeros
+            if not is_there and self.config.get(head.optional.get(name, ""), True):
                 self._notes.append(f"{name} of the head is not in the files: taken for none")
         behind = [self._stored(each.replace("{}", self.root)) for each in head.behind]
         if any(behind):
