@@ -126,6 +126,7 @@ def _biased(where: str, **keys: str) -> Said:
 
 _BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
 _OF_WORDS = Head({"W_out": "lm_head.weight embed_out.weight"}, is_tied=True)
+_shrunk = lambda by: {"ForCausalLM": replace(_OF_WORDS, shrinks=by)}  # noqa: E731
 _OF_UNTIED_WORDS = replace(_OF_WORDS, is_tied=False)
 _OF_BIASED_WORDS = Head(_at(out="lm_head"), is_tied=True)
 _HEADS = {
@@ -795,7 +796,7 @@ _like_cohere = _like_llama(
     "",
     "normalization=layer rope_pairing=interleaved parallel=shared own_gains=each",
     eps=a_number("layer_norm_eps"),
-    outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logit_scale", 0.0625))},
+    outputs=_shrunk(_factor("logit_scale", 0.0625)),
 ).like
 _COHERE_2 = _like_cohere(
     "Cohere 2: cohere2",
@@ -857,11 +858,7 @@ _GRANITE = _like_llama(
     "Granite: granite granite4_vision_text granite_docling_text",
     scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
-    outputs={
-        "ForCausalLM": replace(
-            _OF_WORDS, shrinks=lambda config, layer: 1 / float(config.number("logits_scaling", 1.0))
-        )
-    },
+    outputs=_shrunk(lambda config, _: 1 / float(config.number("logits_scaling", 1.0))),
     factor=_factor("embedding_multiplier"),
 )
 _ROUTED_BY_GROUPS = {
@@ -1286,7 +1283,7 @@ _FALCON_H1 = _like_llama(
     rearranged=_multiplied,
     remarks=("weights contain the multipliers of the config",),
     own={**_linear({"mO": "mamba.out_proj"}), **_OF_SPACES},
-    outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("lm_head_multiplier", 1.0))},
+    outputs=_shrunk(_factor("lm_head_multiplier", 1.0)),
     usual={"mamba_rms_norm": False, "mamba_norm_before_gate": True, "projectors_bias": False},
     asks={"hidden_act": ("silu",)},
 )
@@ -1700,7 +1697,7 @@ FAMILIES: tuple[Family, ...] = (
     _GRANITE.like(
         "HyperCLOVA X: hyperclovax",
         norm=if_so("use_post_norm", "around", "pre", default=True),
-        outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logits_scaling", 1.0))},
+        outputs=_shrunk(_factor("logits_scaling", 1.0)),
         own=_around("post_norm1", "post_attention_layernorm", "post_norm2"),
     ),
     _like_llama(
@@ -2352,11 +2349,7 @@ FAMILIES: tuple[Family, ...] = (
             if config.get("rope_parameters." + config.of_layer("layer_types", layer))
             else "none"
         ),
-        outputs={
-            "ForCausalLM": replace(
-                _OF_WORDS, shrinks=if_given("logit_scale", _factor("logit_scale"), 1)
-            )
-        },
+        outputs=_shrunk(if_given("logit_scale", _factor("logit_scale"), 1)),
     ),
     _COHERE_2.like(
         "Cohere 2 MoE: cohere2_moe",
@@ -2418,14 +2411,7 @@ FAMILIES: tuple[Family, ...] = (
         rope_pairing="halves",
         residual_scale=_depth_scale,
         factor=_factor("scale_emb"),
-        outputs={
-            "ForCausalLM": replace(
-                _OF_WORDS,
-                shrinks=lambda config, _: (
-                    config.count("dim_model_base") / config.count("hidden_size")
-                ),
-            )
-        },
+        outputs=_shrunk(lambda it, _: it.count("dim_model_base") / it.count("hidden_size")),
     ),
     _GLM_4_MOE,
     _GLM_4_MOE.like("Solar Open: solar_open", qk_norm=None, rope_dims=a_share()),
