@@ -126,7 +126,6 @@ def _biased(where: str, **keys: str) -> Said:
 
 _BIASED = _biased("", attention_bias="QKVO", mlp_bias="123")
 _OF_WORDS = Head({"W_out": "lm_head.weight embed_out.weight"}, is_tied=True)
-_shrunk = lambda by: {"ForCausalLM": replace(_OF_WORDS, shrinks=by)}  # noqa: E731
 _OF_UNTIED_WORDS = replace(_OF_WORDS, is_tied=False)
 _OF_BIASED_WORDS = Head(_at(out="lm_head"), is_tied=True)
 _HEADS = {
@@ -162,6 +161,11 @@ _LLAMA = _DECODER.like(
     remarks=remarks_on_share,
 )
 _like_llama = _LLAMA.like
+
+
+def _shrunk(by: Said) -> dict[str, Head]:
+    """Return the head of words with a factor of its weights."""
+    return {"ForCausalLM": replace(_OF_WORDS, shrinks=by)}
 
 
 def _gpt2_scale(config: Config, layer: int) -> Any:
