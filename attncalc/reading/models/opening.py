@@ -458,7 +458,7 @@ class Model:
         """Refuse a layer without what its config says it has: transformers would draw it."""
         family, missing = self.family, list[str]()
         biases, attends = (family.of(n, self.config, number) for n in ("biases", "attends"))
-        for side, fields in parts.items():
+        for side, fields in ({} if family.source else parts).items():
             needed, biased = set() if side else self._needed(fields, number), biases
             if side or (attends and len(parts) == 1):
                 needed |= {f"W_{n}" for n in ("QO" if "W_UKV" in fields else "QKVO")}
@@ -467,7 +467,7 @@ class Model:
                 biased = {*biases} & {*"123"}
             needed |= {f"b_{n}" for n in biased if np.ndim(fields.get(f"W_{n}", ())) == 2}
             missing += [f"{side}{'.' * bool(side)}{name}" for name in sorted(needed - {*fields})]
-        if missing and not family.source:
+        if missing:
             raise InputError(
                 f"{self.folder}: layer {number} has no {', '.join(missing)}, and {family.title} "
                 "with this config has: a file or a line of its index is missing"
