@@ -320,6 +320,8 @@ CASES = [
         **_ROTARY, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 2,
         "head_dim": 4,
     }),
+    ("LayoutLMForMaskedLM", _BERT), ("FlavaTextModel", _BERT), ("EsmcForMaskedLM", _BERT),
+    ("EsmcForSequenceClassification", _BERT), ("Blip2VisionModel", _VIT),
 ]  # fmt: skip
 
 
@@ -333,6 +335,9 @@ _OTHER_PASSES = [
     }),
     ("LEDForConditionalGeneration", {**_SIDES, **_WINDOWS, "attention_window": 4}),
     ("LongT5ForConditionalGeneration", _T5),
+    ("SwitchTransformersForConditionalGeneration", {
+        **_T5, "num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1,
+    }),
     ("Aimv2VisionModel", {**_VIT, "qkv_bias": True}),
 ]  # fmt: skip
 _OTHER_HEADS = {

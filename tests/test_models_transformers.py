@@ -28,7 +28,9 @@ os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 torch = pytest.importorskip("torch")
 # their tables of types are made before `in_float64` changes them
 pytest.importorskip("torch._numpy")
+safetensors = pytest.importorskip("safetensors")
 pytest.importorskip("safetensors.torch")
+pytest.importorskip("safetensors.numpy")
 transformers = pytest.importorskip("transformers")
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
@@ -146,6 +148,7 @@ OF_AXES = GROUPED | {
         "partial_rotary_factor": 0.5,
     },
 }
+BIASES = ("attention_bias", "mlp_bias")
 MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     # (the class of its config, that of the model, what the config says)
     "GPT-2": ("GPT2Config", "GPT2LMHeadModel", GPT2),
@@ -167,6 +170,16 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         SMALL | {"is_decoder": True},
     ),
     "I-BERT": ("IBertConfig", "IBertForMaskedLM", SMALL),
+    "LayoutLM": (
+        "LayoutLMConfig",
+        "LayoutLMForMaskedLM",
+        SMALL | {"max_2d_position_embeddings": 9},
+    ),
+    "FLAVA text": ("FlavaTextConfig", "FlavaTextModel", SMALL),
+    "ESM C": ("EsmcConfig", "EsmcForMaskedLM", SMALL),
+    "ESM C of classes": ("EsmcConfig", "EsmcForSequenceClassification", SMALL | {"num_labels": 3}),
+    "ESM C of tokens": ("EsmcConfig", "EsmcForTokenClassification", SMALL | {"num_labels": 3}),
+    "ESM C with biases": ("EsmcConfig", "EsmcModel", SMALL | dict.fromkeys(BIASES, True)),
     "GPT-NeoX Japanese": (
         "GPTNeoXJapaneseConfig",
         "GPTNeoXJapaneseForCausalLM",
@@ -913,6 +926,13 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         | {"attention_window": [4, 4], "max_encoder_position_embeddings": 64}
         | {"max_decoder_position_embeddings": 64},
     ),
+    "Switch": (
+        "SwitchTransformersConfig",
+        "SwitchTransformersForConditionalGeneration",
+        T5
+        | {"num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1}
+        | {"expert_capacity": 8},
+    ),
     "LongT5": ("LongT5Config", "LongT5ForConditionalGeneration", T5 | {"local_radius": 2}),
     "T5Gemma": (
         "T5GemmaConfig",
@@ -1189,6 +1209,45 @@ def test_shards_are_read_by_their_index(tmp_path: Path) -> None:
     tokens = through(opened.begin(IDS, "--tokens"), map(opened.layer, range(2)))
     out, _ = run(model, torch.tensor([IDS]))
     assert np.abs(tokens["X"].array - out.hidden_states[2][0].numpy()).max() < NEAR
+
+
+@pytest.mark.parametrize("name", ["GPT-2", "Llama 3", "Gemma 2", "DeepSeek-V3", "GPT-OSS", "Phi"])
+def test_a_layer_without_one_of_its_tensors_is_refused(name: str, tmp_path: Path) -> None:
+    """The package draws it at random, with a warning."""
+    made(name, tmp_path)
+    path = tmp_path / "model.safetensors"
+    whole = safetensors.numpy.load_file(path)
+    for missing in (tensor for tensor in whole if ".1." in tensor):
+        kept = {tensor: array for tensor, array in whole.items() if tensor != missing}
+        safetensors.numpy.save_file(kept, path)
+        with pytest.raises(InputError):
+            open_model(tmp_path, tokens=IDS)
+
+
+def test_a_head_without_its_bias_is_told(tmp_path: Path) -> None:
+    made("Phi", tmp_path)
+    path = tmp_path / "model.safetensors"
+    kept = safetensors.numpy.load_file(path)
+    del kept["lm_head.bias"]
+    safetensors.numpy.save_file(kept, path)
+    said = "b_out of the head is not in the files: taken for none"
+    assert said in open_model(tmp_path, tokens=IDS).remarks
+
+
+def test_a_tensor_in_two_shards_is_refused_and_one_file_comes_first(tmp_path: Path) -> None:
+    """As in the package, which reads the last of two shards, and one file before an index."""
+    model = made("Llama 3", tmp_path, max_shard_size="8KB")
+    one = min(tmp_path.glob("model-00001-of-*.safetensors"))
+    tensors = safetensors.numpy.load_file(one)
+    other = "model.layers.2.mlp.up_proj.weight"
+    assert other not in tensors
+    safetensors.numpy.save_file({**tensors, other: np.zeros((24, 16))}, one)
+    with pytest.raises(InputError, match=f'has "{other}", which is in model-0000'):
+        open_model(tmp_path, tokens=IDS)
+    doubled = {name: 2 * each for name, each in model.state_dict().items()}
+    safetensors.torch.save_file(doubled, tmp_path / "model.safetensors")
+    table = doubled["model.embed_tokens.weight"].numpy()
+    assert (table[IDS] == open_model(tmp_path, tokens=IDS, layer=0).X).all()
 
 
 def test_bfloat16_is_widened_as_the_package_widens_it(tmp_path: Path) -> None:
@@ -2156,16 +2215,22 @@ OTHERS = {
     "align": ("AlignTextModel",),
     "altclip": ("AltCLIPVisionModel",),
     "apertus1p5": ("Apertus1p5TextForCausalLM",),
+    "blip_2": ("Blip2VisionModel",),
     "bridgetower": ("BridgeTowerTextModel",),
     "chinese_clip": ("ChineseCLIPTextModel", "ChineseCLIPVisionModel"),
     "clap": ("ClapTextModel",),
     "clipseg": ("CLIPSegTextModel", "CLIPSegVisionModel"),
     "emu3": ("Emu3ForCausalLM",),
     "granite4_vision": ("Granite4VisionTextModel",),
+    "groupvit": ("GroupViTTextModel",),
     "hunyuan_vl": ("HunYuanVLTextModel",),
+    "idefics2": ("Idefics2VisionTransformer",),
+    "idefics3": ("Idefics3VisionTransformer",),
+    "instructblip": ("InstructBlipVisionModel",),
     "owlv2": ("Owlv2TextModel", "Owlv2VisionModel"),
     "qwen2_5_omni": ("Qwen2_5OmniThinkerTextModel",),
     "siglip2": ("Siglip2TextModel",),
+    "smolvlm": ("SmolVLMVisionTransformer",),
     "splinter": ("SplinterModel",),
     "x_clip": ("XCLIPTextModel",),
 }
@@ -2179,7 +2244,7 @@ def test_types_with_the_layers_of_another_are_those_of_the_package(
     """The weights and the outputs of each layer but the last."""
     module = importlib.import_module(f"transformers.models.{place}.modeling_{place}")
     said = IMAGES if "Vision" in kind and "Text" not in kind else TEXTS
-    if "LM" in kind or place in ("granite4_vision", "hunyuan_vl", "qwen2_5_omni"):
+    if "CausalLM" in kind or place in ("granite4_vision", "hunyuan_vl", "qwen2_5_omni"):
         rope = AXES | {"mrope_section": [2, 1, 1] if place == "hunyuan_vl" else [1, 1, 0]}
         said = GROUPED | {"rope_parameters": rope} | ({"head_dim": 8} if "Hun" in kind else {})
     said = said | {"pad_token_id": 0, "bos_token_id": 1} if "vocab_size" in said else said

@@ -343,7 +343,11 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
         "model.safetensors.index.json says it has",
     ),
     "an index of nothing": (
-        lambda folder: (folder / "model.safetensors.index.json").write_text("{}"),
+        lambda folder: (
+            (folder / "model.safetensors")
+            .rename(folder / "model.safetensors.index.json")
+            .write_text("{}")
+        ),
         "model/model.safetensors.index.json: it has no weight_map, which lists the tensors of "
         "each shard",
     ),
@@ -711,7 +715,10 @@ def test_a_layer_without_the_weights_of_its_queries_is_refused(tmp_path: Path) -
     save_tensors(tmp_path / "m" / "model.safetensors", **arrays)
     with pytest.raises(InputError) as error:
         open_model(tmp_path / "m", tokens=[1, 2], layer=0)
-    assert str(error.value) == f"{tmp_path}/m: there is no matrix in it that is W_Q"
+    assert str(error.value) == (
+        f"{tmp_path}/m: layer 0 has no W_Q, and Llama with this config has: a file or a line of "
+        "its index is missing"
+    )
 
 
 # -- BERT, and what has an encoder and a decoder --------------------------------------------------
@@ -850,11 +857,13 @@ def whisper(folder: Path) -> None:
         for each in attentions:
             names = ("q_proj", "k_proj", "v_proj", "out_proj")
             weights |= {f"{start}{each}_attn.{name}.weight": (4, 4) for name in names}
-            weights[f"{start}{each}_attn.q_proj.bias"] = (4,)
+            biased = ("q_proj", "v_proj", "out_proj")
+            weights |= {f"{start}{each}_attn.{name}.bias": (4,) for name in biased}
         norms = [f"{start}{each}_attn_layer_norm" for each in attentions]
         norms += [f"{start}final_layer_norm", f"model.{side}.layer_norm"]
         weights |= {f"{norm}.{each}": (4,) for norm in norms for each in ("weight", "bias")}
         weights |= {f"{start}fc1.weight": (5, 4), f"{start}fc2.weight": (4, 5)}
+        weights |= {f"{start}fc1.bias": (5,), f"{start}fc2.bias": (4,)}
     sides = {f"{side}_{what}": 1 for side in ("encoder", "decoder") for what in ("layers",)}
     heads = {f"{side}_attention_heads": 2 for side in ("encoder", "decoder")}
     config = {"model_type": "whisper", "num_mel_bins": 2, "activation_function": "gelu"}

@@ -142,7 +142,7 @@ def _of_family(
     with saved(named_so, config) as folder:
         model = Model(folder, family.takes)
         model.tokens = tokens
-        fields = model.layer(number)
+        fields = model.layer(number, is_whole=False)
         fields |= {"title": f"{family.title}, layer {number}", "remarks": model.remarks}
     has_norms = any(name.startswith("gamma_") and name[6:].isdigit() for name in fields)
     is_layer, is_latent = bool({"W_1", "W_router"} & fields.keys()), "W_DKV" in fields

@@ -21,6 +21,7 @@ from attncalc.reading.models.family import (
     MASKED,
     NEXT,
     POOLED,
+    WITHOUT_EQUATIONS,
     Family,
     Head,
     check_config,
@@ -39,10 +40,6 @@ _FIRSTS = ("first_k_dense_replace", "moe_layer_start_index", "num_dense_layers")
 """The keys of the number of the first layer with experts."""
 _LISTS_OF_EXPERTS = ("mlp_layer_types", "moe_layers", "mlp_only_layers")
 """The keys of the kind of each layer, of the layers with experts, and of those without."""
-_NORMS = {"around": 4, "pre-second": 1}
-"""The number of normalizations of a layer by its place; 2 for others, 3 with cross-attention."""
-_WITHOUT_EQUATIONS = ("sinks", "rel_bias", "lambda_1", "lambda_2")
-"""Fields of some families alone that no equation of theirs reads."""
 _SHARED = ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
            "shared_intermediate_size")  # fmt: skip
 """The width of a shared expert."""
@@ -355,12 +352,7 @@ class _Counting:
             if not attends:
                 self._fields(["W_O"], bias="b_O" in read)
         self._own(family, read - {*KNOWN, *family.shared, *family.of_layers})
-        norm = family.setting("norm", config, layer) or "pre"
-        norms = _NORMS.get(norm, 3 if family.sides else 2)
-        norms = 1 if family.setting("parallel", config) == "shared" else norms
-        norms -= norms == 2 and not (feeds and (attends or mixing is not None))
-        kinds = self._gain_and_bias(family, family.settings["normalization"])
-        self._vectors(*(f"{each}_{i + 1}" for i in range(norms) for each in kinds))
+        self._vectors(*family.gains(config, layer))
         if is_routed:
             self._experts(family, biases)
         elif feeds:
@@ -414,7 +406,7 @@ class _Counting:
             self._score_distances(family)
         self._fields(each for each in family.ignored if each in _shapes()[1])
         own -= set() if family.of("sinks", config, layer) else {"sinks"}
-        self._fields(each for each in _WITHOUT_EQUATIONS if each in own)
+        self._fields(each for each in WITHOUT_EQUATIONS if each in own)
 
     def _mix(self, sizes: Sizes) -> None:
         """Add what mixes tokens without an attention: of a recurrence, as it goes over tokens."""
@@ -562,14 +554,10 @@ class _Counting:
 
     def _of_one_size(self, family: Family, layer: int, makes: str) -> None:
         """Add the gains of normalized queries and keys: one for all heads, or each without bias."""
-        kind = family.setting("qk_norm", self.config, layer)
-        if kind is None or family.own_gains == "none":
-            return
-        is_each = family.own_gains == "each"
-        kinds = ("gamma",) if is_each else self._gain_and_bias(family, kind)
-        for name, count in zip(makes[:2], "hg", strict=False):
-            width = self._of(f"{count}*k" if is_each else "k")
-            self._vectors(*(f"{each}_{name}" for each in kinds), width=width)
+        for name in family.gains_of_heads(self.config, layer):
+            if name[-1] in makes:
+                each = "hg"["QK".index(name[-1])] + "*" if family.own_gains == "each" else ""
+                self._vectors(name, width=self._of(f"{each}k"))
 
     def _weigh(self, own: str, rows: tuple[int, int], widths: tuple[int, int], hidden: int) -> None:
         """Add scores, weights and weighed values, for queries of each head."""
@@ -642,11 +630,3 @@ class _Counting:
     def _labels(self) -> int:
         names = self.config.get("id2label", None)
         return len(names) if isinstance(names, dict) else self._size("num_labels", default=2)
-
-    def _gain_and_bias(self, family: Family, kind: str) -> tuple[str, ...]:
-        """Return the parameters of each normalization: a LayerNorm may have no bias."""
-        if not family.has_gains:
-            return ()
-        ends = family.present(self.config, family.ends)
-        is_biased = not ends or "beta_out" in ends
-        return ("gamma", "beta") if kind == "layer" and is_biased else ("gamma",)

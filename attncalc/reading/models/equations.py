@@ -86,6 +86,22 @@ def normed_after_rope(gain: str = "") -> Said:
     return says
 
 
+def normed_over_heads(config: Config, layer: int) -> list[str] | None:
+    """Return the queries and keys of ESM C, normalized by the mean and variance over all heads."""
+    if (heads := config.count("num_attention_heads")) == 1:
+        return None
+    lines, width = [], config.count("hidden_size") // heads
+    for x, title in (("Q", "queries"), ("K", "keys")):
+        one = f"{x}[c // {width},i,c % {width}]"
+        lines += [
+            f"mean_{x}[i] = sum({one} for c in d) / d  # mean of {title} over all heads",
+            f"spread_{x}[i] = sum(({one} - mean_{x}[i]) ** 2 for c in d) / d  # variance",
+            f"{x}_norm[h,i,c] = ({x}[h,i,c] - mean_{x}[i]) / sqrt(spread_{x}[i] + 1e-05)"
+            f" * gamma_{x}[h,0,c]  # {title}, normalized",
+        ]
+    return lines
+
+
 def _is_biased(config: Config) -> bool:
     return config.is_so("attention_bias", False)
 

@@ -163,6 +163,11 @@ _LLAMA = _DECODER.like(
 _like_llama = _LLAMA.like
 
 
+def _shrunk(by: Said) -> dict[str, Head]:
+    """Return the head of words with a factor of its weights."""
+    return {"ForCausalLM": replace(_OF_WORDS, shrinks=by)}
+
+
 def _gpt2_scale(config: Config, layer: int) -> Any:
     """Return the factor of the scores of GPT-2, which a config can turn off."""
     by_layer = config.is_so("scale_attn_by_inverse_layer_idx", False)
@@ -339,6 +344,16 @@ def _t5_shrinks(config: Config, layer: int) -> float:
     return float(config.count("d_model")) ** -0.5 if config.is_so(key, True) else 1.0
 
 
+def _sparse(side: str) -> Said:
+    """Return a reader of whether a layer of a side of Switch has experts."""
+
+    def says(config: Config, layer: int) -> bool:
+        step = config.count(f"{side}_sparse_step")
+        return bool(step == 1 or layer % step == 1)
+
+    return says
+
+
 def _like_t5(named: str, shrinks: Any = 1, **of_both: Any) -> Family:
     """Return the row of T5 or mT5, an encoder with its decoder."""
     of_words = replace(_OF_WORDS, shrinks=shrinks)
@@ -393,6 +408,12 @@ _ROTARY_BERT = _BERT.like(
     # as in files of GTE, and in memory
     own=_normed({"1": "attn_ln post_attention_layernorm", "2": "mlp_ln post_mlp_layernorm"}),
 )
+_WITH_POOLER = {
+    name: replace(each, beside=("W_pooler",)) if name in ("ForMaskedLM", *_OF_TOKENS) else each
+    for name, each in _BERT.outputs.items()
+}
+_OF_PLACE_0 = ("twice_x", "twice_y", "once_h", "once_w")
+"""Tables whose first row all tokens of LayoutLM have, for both sides of a box or for its size."""
 _WITHOUT_NORM = {name: place for name, place in _BERT.begins.items() if not name.endswith("_E")}
 _WITHOUT_PLACES = {name: place for name, place in _BERT.begins.items() if name != "P"}
 _WITHOUT_TYPES = {name: place for name, place in _BERT.begins.items() if name != "W_type"}
@@ -659,7 +680,7 @@ _BEIT = _VIT.like(
 _OF_BOTH_TOWERS = ("CLIPModel", "MetaClip2Model", "OwlViTModel", "Owlv2Model", "WithProjection")
 _CLIP_TEXT = _PRE.like(
     "CLIP text: clip clip_text_model metaclip_2 metaclip_2_text_model clipseg clipseg_text_model "
-    "owlvit owlvit_text_model owlv2 owlv2_text_model xclip_text_model",
+    "owlvit owlvit_text_model owlv2 owlv2_text_model xclip_text_model groupvit_text_model",
     "causal=True places=P inside=text_config",
     layers=("encoder.layers.{}.",),
     tokens="embeddings.token_embedding.weight",
@@ -779,7 +800,7 @@ _like_cohere = _like_llama(
     "",
     "normalization=layer rope_pairing=interleaved parallel=shared own_gains=each",
     eps=a_number("layer_norm_eps"),
-    outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logit_scale", 0.0625))},
+    outputs=_shrunk(_factor("logit_scale", 0.0625)),
 ).like
 _COHERE_2 = _like_cohere(
     "Cohere 2: cohere2",
@@ -841,11 +862,7 @@ _GRANITE = _like_llama(
     "Granite: granite granite4_vision_text granite_docling_text",
     scale=a_number("attention_multiplier"),
     residual_scale=a_number("residual_multiplier", 1.0),
-    outputs={
-        "ForCausalLM": replace(
-            _OF_WORDS, shrinks=lambda config, layer: 1 / float(config.number("logits_scaling", 1.0))
-        )
-    },
+    outputs=_shrunk(lambda config, _: 1 / float(config.number("logits_scaling", 1.0))),
     factor=_factor("embedding_multiplier"),
 )
 _ROUTED_BY_GROUPS = {
@@ -1270,7 +1287,7 @@ _FALCON_H1 = _like_llama(
     rearranged=_multiplied,
     remarks=("weights contain the multipliers of the config",),
     own={**_linear({"mO": "mamba.out_proj"}), **_OF_SPACES},
-    outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("lm_head_multiplier", 1.0))},
+    outputs=_shrunk(_factor("lm_head_multiplier", 1.0)),
     usual={"mamba_rms_norm": False, "mamba_norm_before_gate": True, "projectors_bias": False},
     asks={"hidden_act": ("silu",)},
 )
@@ -1684,7 +1701,7 @@ FAMILIES: tuple[Family, ...] = (
     _GRANITE.like(
         "HyperCLOVA X: hyperclovax",
         norm=if_so("use_post_norm", "around", "pre", default=True),
-        outputs={"ForCausalLM": replace(_OF_WORDS, shrinks=_factor("logits_scaling", 1.0))},
+        outputs=_shrunk(_factor("logits_scaling", 1.0)),
         own=_around("post_norm1", "post_attention_layernorm", "post_norm2"),
     ),
     _like_llama(
@@ -1771,6 +1788,16 @@ FAMILIES: tuple[Family, ...] = (
         asks={"add_cross_attention": (False,)},
     ),
     _BERT.like("ERNIE: ernie", asks={**_BERT.asks, "use_task_id": (False,)}),
+    _BERT.like(
+        "LayoutLM: layoutlm",
+        begins={
+            **_BERT.begins,
+            **{name: f"embeddings.{name[-1]}_position_embeddings.weight" for name in _OF_PLACE_0},
+        },
+        outputs=_WITH_POOLER,
+        asks={},
+        remarks=("all tokens are at place 0 of the page, as without bbox",),
+    ),
     _BERT.like(
         "Megatron-BERT: megatron-bert",
         norm="pre",
@@ -1938,7 +1965,7 @@ FAMILIES: tuple[Family, ...] = (
     _CLIP_TEXT,
     _CLIP_VISION,
     _CLIP_VISION.like(
-        "BLIP vision: blip blip_vision_model",
+        "BLIP vision: blip blip_vision_model blip_2_vision_model instructblip_vision_model",
         begins={
             "E": "embeddings.patch_embedding.weight",
             "b_E": "embeddings.patch_embedding.bias",
@@ -1958,7 +1985,7 @@ FAMILIES: tuple[Family, ...] = (
         usual=_USUAL_OF_SIGLIP,
     ),
     _CLIP_VISION.like(
-        "SigLIP vision: siglip siglip_vision_model",
+        "SigLIP vision: siglip siglip_vision_model idefics2_vision idefics3_vision smolvlm_vision",
         begins={
             "E": "embeddings.patch_embedding.weight",
             "b_E": "embeddings.patch_embedding.bias",
@@ -2041,6 +2068,14 @@ FAMILIES: tuple[Family, ...] = (
         ),
     ),
     _MODERNBERT,
+    _BERT.like(
+        "FLAVA text: flava_text_model",
+        norm="pre",
+        biases=if_so("qkv_bias", "QKVO12", "O12", default=True),
+        ends=_at(_NORM, out="layernorm"),
+        outputs={"Model": _OF_POOLER},
+        asks={},
+    ),
     _MODERNBERT.like(
         "ModernBERT decoder: modernbert-decoder",
         "block=decoder causal=True reach=None",
@@ -2077,6 +2112,21 @@ FAMILIES: tuple[Family, ...] = (
             "ForSequenceClassification": _hidden_classes("{}pooler.dense"),
             **_OF_TOKENS,
         },
+    ),
+    _like_llama(
+        "ESM C: esmc",
+        "block=encoder causal=None normalization=layer qk_norm=layer own_gains=each",
+        eps=_TORCH_EPS,
+        equations=equations.normed_over_heads,
+        residual_scale=lambda config, _: Fraction(
+            str((36 / config.count("num_hidden_layers")) ** 0.5)
+        ),
+        biases=_biased("n", attention_bias="QKVO", mlp_bias="123"),
+        outputs=_of_encoder(
+            _masked("lm_head.", "dense", "layer_norm", "decoder", activation="gelu"),
+            _of_first_dense("tanh"),
+            ForTokenClassification=_classes("score", "all"),
+        ),
     ),
     _like_llama(
         "EuroBERT: eurobert",
@@ -2176,6 +2226,21 @@ FAMILIES: tuple[Family, ...] = (
         shared={"rel_bias": "layer.0.LocalSelfAttention.relative_attention_bias.weight"},
         asks={"encoder_attention_type": ("local",)},
     ),
+    _like_t5(
+        "Switch: switch_transformers",
+        _t5_shrinks,
+        top_k=1,
+        router_norm=False,
+        longest=a_count("expert_capacity"),
+        own={
+            "mlp.router.classifier.weight": "W_router",
+            **{f"{at}wi.weight": "W_1" for at in ("mlp.", "experts.expert_*.")},
+            **{f"{at}wo.weight": "W_2" for at in ("mlp.", "experts.expert_*.")},
+        },
+        routes=_sparse("decoder"),
+        asks={"router_bias": (False,)},
+        remarks=("experts take as many tokens as expert_capacity says: no more are read",),
+    ).like(routes=_sparse("encoder")),
     *_with_pre_norm(_WAV2VEC),
     *_with_pre_norm(
         _WAV2VEC.like(
@@ -2288,11 +2353,7 @@ FAMILIES: tuple[Family, ...] = (
             if config.get("rope_parameters." + config.of_layer("layer_types", layer))
             else "none"
         ),
-        outputs={
-            "ForCausalLM": replace(
-                _OF_WORDS, shrinks=if_given("logit_scale", _factor("logit_scale"), 1)
-            )
-        },
+        outputs=_shrunk(if_given("logit_scale", _factor("logit_scale"), 1)),
     ),
     _COHERE_2.like(
         "Cohere 2 MoE: cohere2_moe",
@@ -2354,14 +2415,7 @@ FAMILIES: tuple[Family, ...] = (
         rope_pairing="halves",
         residual_scale=_depth_scale,
         factor=_factor("scale_emb"),
-        outputs={
-            "ForCausalLM": replace(
-                _OF_WORDS,
-                shrinks=lambda config, _: (
-                    config.count("dim_model_base") / config.count("hidden_size")
-                ),
-            )
-        },
+        outputs=_shrunk(lambda it, _: it.count("dim_model_base") / it.count("hidden_size")),
     ),
     _GLM_4_MOE,
     _GLM_4_MOE.like("Solar Open: solar_open", qk_norm=None, rope_dims=a_share()),

@@ -84,6 +84,10 @@ class Head:
     is_read: bool = True
 
 
+_NORMS = {"around": 4, "pre-second": 1}
+"""The number of normalizations of a layer by its place; 2 for others, 3 with cross-attention."""
+WITHOUT_EQUATIONS = ("sinks", "rel_bias", "lambda_1", "lambda_2")
+"""Fields of some families alone that no equation of theirs reads."""
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 """The keys of the number of layers."""
 SPAN = ("start", "end")
@@ -141,7 +145,8 @@ class Family:
     convolutions: the convolutions of a spectrogram before the layers: the names of the tensors, and
         the stride.
     decoder: the row of what reads what this one gives, of a model with an encoder.
-    biases: the projections of a layer that have a bias, from "QKVO123".
+    biases: the projections of a layer that have a bias, from "QKVO123"; "n" for its normalizations,
+        where that after the layers has none.
     is_gated: whether the feed-forward part has a gate, W_3.
     key_heads: the number of key heads; None if there are as many as query heads.
     own_gains: which gains normalized queries and keys have: one for all heads, each, or none.
@@ -267,6 +272,33 @@ class Family:
     def has_gains(self) -> bool:
         """Whether its normalizations have gains."""
         return "" not in self.ends.values()
+
+    def gains(self, config: Config, layer: int) -> list[str]:
+        """Return the gains and biases of the normalizations of a layer."""
+        attends, feeds, mixing = (self.of(n, config, layer) for n in ("attends", "feeds", "mixing"))
+        norm = self.setting("norm", config, layer) or "pre"
+        count = _NORMS.get(norm, 3 if self.sides else 2)
+        count = 1 if self.setting("parallel", config) == "shared" else count
+        count -= count == 2 and not (feeds and (attends or mixing is not None))
+        kinds = self._gain_and_bias(config, self.settings["normalization"])
+        first = 2 if norm == "pre-second" else 1
+        return [f"{kind}_{first + number}" for number in range(count) for kind in kinds]
+
+    def gains_of_heads(self, config: Config, layer: int) -> list[str]:
+        """Return the gains and biases of normalized queries and keys."""
+        kind = self.setting("qk_norm", config, layer)
+        if kind is None or self.own_gains == "none":
+            return []
+        kinds = ("gamma",) if self.own_gains == "each" else self._gain_and_bias(config, kind)
+        return [f"{each}_{name}" for name in "QK" for each in kinds]
+
+    def _gain_and_bias(self, config: Config, kind: str) -> tuple[str, ...]:
+        """Return the parameters of each normalization: a LayerNorm may have no bias."""
+        if not self.has_gains:
+            return ()
+        ends = self.present(config, self.ends)
+        is_biased = not ends or "beta_out" in ends or "n" in self.of("biases", config)
+        return ("gamma", "beta") if kind == "layer" and is_biased else ("gamma",)
 
     @property
     def takes(self) -> str:

@@ -203,7 +203,13 @@ class Weights(Mapping[str, Matrix]):
             path = self.folder / file
             if not path.exists():
                 raise InputError(f"{path}: this shard is missing, and {INDEX} names it")
-            self._open[file] = open_tensors(path)
+            shard = open_tensors(path)
+            if other := next((n for n in shard if self._files.get(n, file) != file), ""):
+                raise InputError(
+                    f"{path}: it has {quoted(other)}, which is in {self._files[other]} by {INDEX}: "
+                    "keep one, as transformers reads the last"
+                )
+            self._open[file] = shard
         return self._open[file]
 
 
@@ -251,7 +257,7 @@ def find_weights(folder: Path) -> Weights:
     Raises InputError if it contains none, or pickles, which are not read; the message says how to
     convert them.
     """
-    if (folder / INDEX).exists():
+    if (folder / INDEX).exists() and not (folder / ONE).exists():  # transformers reads the latter
         return Weights(folder, _files_of(folder / INDEX))
     files = [path.name for path in list_folder(folder) if path.suffix.lower() == TENSORS]
     one = ONE if ONE in files else files[0] if len(files) == 1 else ""

@@ -87,7 +87,10 @@ ENDS = fields_by_end(_WEIGHTS, LINEAR) | fields_by_end(_NORMS, OF_NORMS) | _BARE
 """The field for the end of a name; W_QKV are three in one array."""
 STORED_IN_OUT = ("c_attn", "c_proj", "c_fc")
 """Weights that GPT-2 stores in a Conv1D, (in, out)."""
-EXPERT, OF_EACH = re.compile(r"(?:(?<=\.experts\.)|(?<=norm\.norms\.))\d+(?=\.)"), "*"
+EXPERT, OF_EACH = (
+    re.compile(r"(?:(?<=\.experts\.)|(?<=\.experts\.expert_)|(?<=norm\.norms\.))\d+(?=\.)"),
+    "*",
+)
 """The number of an expert, or of a head's normalization, in a name, and what replaces it."""
 BUFFERS = ("attn.bias", "attn.masked_bias", "inv_freq", "position_ids", "relative_position_index")
 """Other content of files: masks, frequencies, positions. They follow from the config."""

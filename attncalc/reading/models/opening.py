@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -175,6 +175,8 @@ class Model:
             X = X * np.array(factor(ids) if callable(factor) else factor, X.dtype)
         self._ids, self._embedded_tokens = ids, X
         begun = {"X": X, **self._beginnings(len(ids), place)}
+        for name in [name for name in begun if name.startswith(("once_", "twice_"))]:
+            begun["X"] = begun["X"] + begun.pop(name).array[0] * (1 + name.startswith("twice_"))
         if self.family.sinusoids:
             begun["P"] = Owned(begun["P"].array.astype(X.dtype))
         if "W_type" in begun:
@@ -330,10 +332,10 @@ class Model:
         """Return the start of the names of a layer's tensors."""
         return self.root + self._pattern.format(*self.family.of("stored", self.config, number))
 
-    def layer(self, number: int) -> Fields:
-        """Return the matrices and the settings of a layer, from 0.
+    def layer(self, number: int, *, is_whole: bool = True) -> Fields:
+        """Return the matrices and the settings of a layer, from 0; of one in part, what is there.
 
-        Raises InputError if there is no such layer, or it has unknown tensors.
+        Raises InputError if there is no such layer, or it has unknown tensors, or lacks some.
         """
         self.check_number(number)
         start = self.place(number)
@@ -354,11 +356,13 @@ class Model:
             raise InputError(in_place(str(self.folder), faults))
         for each in parts.values():
             self._check_biases(each, number)
-        self._scale(fields := self._rearranged(number, parts.pop("")))
+        parts[""] = fields = self._rearranged(number, parts[""])
         for name in self.family.shared:
             side, _, field = name.rpartition(".")
             if (tensor := self._shared(name)) is not None:
-                (parts[side] if side else fields)[field] = tensor
+                parts[side][field] = tensor
+        self._check_complete(parts if is_whole else {}, number)
+        self._scale(parts.pop(""))
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         if "W_UKV" in fields:
@@ -441,12 +445,55 @@ class Model:
                 f"{', '.join(shared)}, which are not supported"
             )
         said = self.family.of("biases", self.config, number)
-        own = [n for n in "QKVO123" if f"b_{n}" in fields and fields[f"W_{n}"].ndim == 2]
+        own = [
+            n for n in "QKVO123" if f"b_{n}" in fields and np.ndim(fields.get(f"W_{n}", ())) == 2
+        ]
         if denied := [f"b_{n}" for n in own if n not in said]:
             raise InputError(
                 f"{self.config.place}: by it, the projections of layer {number} have no "
                 f"{', '.join(denied)}, and the files have: correct the config, or leave these out"
             )
+
+    def _check_complete(self, parts: Mapping[str, Fields], number: int) -> None:
+        """Refuse a layer without what its config says it has: transformers would draw it."""
+        family, missing = self.family, list[str]()
+        biases, attends = (family.of(n, self.config, number) for n in ("biases", "attends"))
+        for side, fields in ({} if family.source else parts).items():
+            needed, biased = set() if side else self._needed(fields, number), biases
+            if side or (attends and len(parts) == 1):
+                needed |= {f"W_{n}" for n in ("QO" if "W_UKV" in fields else "QKVO")}
+                needed |= {*family.gains_of_heads(self.config, number)}
+            else:
+                biased = {*biases} & {*"123"}
+            needed |= {f"b_{n}" for n in biased if np.ndim(fields.get(f"W_{n}", ())) == 2}
+            missing += [f"{side}{'.' * bool(side)}{name}" for name in sorted(needed - {*fields})]
+        if missing:
+            raise InputError(
+                f"{self.folder}: layer {number} has no {', '.join(missing)}, and {family.title} "
+                "with this config has: a file or a line of its index is missing"
+            )
+
+    def _needed(self, fields: Fields, number: int) -> set[str]:
+        """Return the fields that a layer needs beside those of its attention."""
+        family, own = self.family, {*self.family.own.values(), *self.family.shared}
+        read = read_by(tuple(family.setting("equations", self.config, number) or ()))
+        weights = [f"W_{n}" for n in ("123" if family.of("is_gated", self.config) else "12")]
+        shared = [f"W_s{name[2]}" for name in weights]
+        has_experts = np.ndim(fields.get("W_1", ())) == 3
+        is_chosen = family.setting("router", self.config, number) == "sigmoid"
+        rules: list[tuple[Any, Collection[str]]] = [
+            (True, (*family.gains(self.config, number), *(read & (own | {"W_O"})))),
+            (family.of("sinks", self.config, number), {"sinks"} & own),
+            (self.config.get("layer_scale_init_value", 1), {"lambda_1", "lambda_2"} & own),
+            (family.of("feeds", self.config, number), weights),
+            (fields.keys() & {*shared}, {*shared, *({"W_sgate"} & own)}),
+            (has_experts, {"W_router", *({"b_router", "b_2"} & own)}),
+            (has_experts and "b_2" in own, ("b_1", "b_3")),
+            (has_experts and is_chosen and "router_groups" in family.settings, ("b_choice",)),
+            ("W_DQ" in fields, ("gamma_DQ",)),
+            (fields.keys() & {"W_DKV", "W_DKV_KR"}, ("gamma_DKV",)),
+        ]
+        return {name for holds, names in rules if holds for name in names}
 
     def check_number(self, number: int) -> None:
         """Refuse the number of a layer that does not exist."""
@@ -589,6 +636,10 @@ class Model:
                 f"{quoted(first)}"
             )
         arrays = {name: self._tensor(place) for name, place in places.items()}
+        for name, stored in head.tensors.items():
+            is_there = name in places or "." not in stored  # a buffer of zeros
+            if not is_there and self.config.get(head.optional.get(name, ""), True):
+                self._notes.append(f"{name} of the head is not in the files: taken for none")
         behind = [self._stored(each.replace("{}", self.root)) for each in head.behind]
         if any(behind):
             W, *biases = map(self._tensor, behind)

@@ -16,8 +16,17 @@ _REASONS = {
     "it halves the number of tokens between blocks, and has embeddings of distances": "funnel",
     "some of its tokens attend to all others by weights of their own": "led",
     "its attention is sparse by blocks, some of them at random": "bigbird_pegasus",
-    "its attention is within windows of an image, which are shifted and merged": "swin swinv2",
+    "its attention is within windows of an image, which are shifted and merged": "swin swinv2 "
+    "donut-swin",
     "it has no attention": "rwkv xlstm fnet",
+    "its attention is an approximation": "nystromformer yoso mra reformer",
+    "each part of its layers has a list of its own": "xlm flaubert",
+    "its layers have adapters, one for each language": "xmod",
+    "its layers are narrower than the tokens between them": "mobilebert",
+    "its projections are convolutions": "squeezebert convbert",
+    "its tokens also have places on a page": "layoutlmv2 layoutlmv3 lilt",
+    "it also reads entities": "luke",
+    "its experts take limited numbers of tokens": "nllb-moe",
     "some of its layers have no attention, but a recurrent state": "recurrent_gemma bailing_hybrid "
     "lara_mini",
     "its attention also reads the embeddings of tokens, with weights that layers share": "zamba "
