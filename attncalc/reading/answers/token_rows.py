@@ -27,7 +27,7 @@ _WORD_LAST = re.compile(
 )
 _AND = re.compile(rf"[\s,&/+]+(?:{_WORD_AND})?")
 _NAME = re.compile(r"[^\W\d_\u2e80-\uffff]+|[\u2e80-\uffff]+")
-_NUMBERS = re.compile(r"\(([^()]*\d[^()]*)\)")
+_NUMBERS = re.compile(r"\(([^()\d]{0,20}\d[^()]{0,200})\)")
 MOST_BELOW = 60
 """How many lines below a row may move."""
 
