@@ -25,7 +25,7 @@ from attncalc.reading.plain.marks import COMMA
 
 LONGEST = 400
 _TAG = "(?:b|strong|i|em|u|ins|mark)"
-_SIGNS = "*_★☆†‡●○◎◉△▲▽▼✓✔←!^"
+_SIGNS = "*+_★☆†‡●○◎◉△▲▽▼✓✔←!^"
 _WEIGHT = re.compile(
     rf"((?:\\[a-z]{{2,12}} ?\{{|<{_TAG}>|[{_SIGNS}] ?){{0,6}})(?<![\d.])"
     rf"(\d{{1,9}}(?:\{{?[.,{COMMA}]\}}?\d{{1,9}})?)[%}}]{{0,3}}((?:</{_TAG}>| ?[{_SIGNS}])*)"
@@ -47,9 +47,17 @@ def stated_map(
     for other in (map_in_periods, partial(_marked_map, text)):
         right = count_exact(stated, heads, labels)
         found = other(lines, heads, labels) if right < most else []
-        if found and (not stated or count_exact(found, heads, labels) > right):
+        is_more = count_exact(found, heads, labels) > right
+        # a map that states as much is not corrected by the weights
+        is_firm = 2 * right > len(stated) and _count_named(found) <= _count_named(stated)
+        if found and (not stated or (is_more and not is_firm)):
             stated = found
     return stated
+
+
+def _count_named(lines: Sequence[WrittenConnection]) -> int:
+    """Return how many inputs the lines of a map name."""
+    return sum(len(each.most) + len(each.second) for each in lines)
 
 
 def _marked_map(

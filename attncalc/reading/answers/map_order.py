@@ -17,7 +17,7 @@ import numpy as np
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.cuts import numbers_of
-from attncalc.reading.answers.map_words import EMPHASIZED, labels_of, lexemes_in, place_of
+from attncalc.reading.answers.map_words import EMPHASIZED, Lexeme, labels_of, lexemes_in, place_of
 from attncalc.reading.naming.name import Tokens, heads_in
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
 from attncalc.reading.plain.marks import COMMA
@@ -47,7 +47,9 @@ _PROMPT = re.compile(
 )
 """The prompt of a program, before its code."""
 _STOP = re.compile(r"[,.;!?。；！？\n)]")
-SENTENCE = re.compile(r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[^\W\d_a-zà-ÿ])|[!?;](?=\s|$)|[。！？；]")
+SENTENCE = re.compile(
+    r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[^\W\d_a-zà-ÿ])|[!?;](?=\s|$|[\u2e80-\uffff])|[。！？；]"
+)
 """A period behind a number ends a sentence only before a capital: "1. output" is an ordinal."""
 _BARS = re.compile(r"[|│\t]")
 _FORMULA = re.compile(r"\d(?!(?:st|nd|rd|th)\b)|=(?=\s*[^\s>=])|[\[\]*·×^]")
@@ -754,7 +756,7 @@ class Fitting:
         listed = 0 if are_equal.any() else min(width - self.rank, 1 if self.rank else MOST_LISTED)
         for place, each in enumerate(self.mentions[start : start + listed]):
             own = np.array([input_of(each, k) for k in outputs])
-            if own.max() >= width or (named and not each.goes_on):
+            if own.max() >= width or (named and not each.goes_on) or _is_output(each):
                 return
             least = np.maximum(self.ranked[rows, self.rank + place] - TIE, TIE if place else -1)
             if (
@@ -811,8 +813,11 @@ def _read(run: Sequence[Mention], order: Order, weights: Matrix) -> Said | None:
 def can_be_said(run: Sequence[Mention], order: Order) -> bool:
     """Return whether no rows of numbers are between names, and a list of outputs is in a sentence.
 
-    The outputs of a list are in their order, and no statement is between them.
+    The outputs of a list are in their order, no statement is between them, and no input is called
+    an output.
     """
+    if any(role != "o" and _is_output(m) for m, (role, _) in zip(run, order, strict=False)):
+        return False
     gaps = _between(run, order)
     if any(gap.count("\0") > (role == "om") for role in ("oo", "om") for gap in gaps.get(role, ())):
         return False
@@ -823,6 +828,12 @@ def can_be_said(run: Sequence[Mention], order: Order) -> bool:
     ):
         return False
     return all(e.kind not in SAID for gap in gaps.get("oo", ()) for e in lexemes_in(gap, {}))
+
+
+def _is_output(mention: Mention) -> bool:
+    """Return whether the word or letter before a name is one for an output: like output 2, q2."""
+    *_, word, name = [Lexeme(""), *lexemes_in(f"{mention.before[-LONGEST_END:]}1", {})]
+    return name.kind == "symbol out" or (word.kind == "out" and word.said != "row")
 
 
 def _has(order: Order, role: str) -> bool:

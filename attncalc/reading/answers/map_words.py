@@ -30,7 +30,7 @@ _WORDS = {
     "slightly lesser next 第二名 次之 weniger gestrichelt moins menos meno minder 其次",
     "then": "then after followed dann gefolgt puis ensuite luego despues poi depois daarna",
     "equal": "equal equally tie ties tied same both alike gleich gleichauf gleichermassen "
-    "egalement igual empate igualmente ugualmente ambos beide gleichen",
+    "egalement igual empate igualmente ugualmente ambos beide gleichen 相同 一样 同じ",
     "token": "token tokens word words position positions vector vectors element item wort worter "
     "mot mots palabra palabras parola parole palavra palavras woord woorden jeton node dot",
     "out": "row rows zeile zeilen ligne lignes fila filas riga righe linha linhas rij rijen 行",
@@ -72,7 +72,7 @@ _NUMBERS = {
 _ORDINALS = {plain_word(word): n for word, n in ORDINALS.items()}
 _SIGNS = {"(": "open", ")": "close", ",": "sep", "&": "sep", "/": "sep", ":": "colon",
           ".": "end", ";": "end", "!": "end", "?": "end", "|": "end", "=": "data", "≈": "data",
-          "…": "bad", **dict.fromkeys("-–—", "dash"),
+          "、": "sep", "…": "bad", **dict.fromkeys("-–—", "dash"),
           **dict.fromkeys("'\"“”‘’„«»#%>•·", "")}  # fmt: skip
 _UNPARTED = re.compile("|".join(
     [each for each in [*_KINDS, *(stem for stem, _ in _STEMS)] if ord(each[0]) > 0x2E80]

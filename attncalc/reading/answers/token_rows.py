@@ -26,7 +26,7 @@ _WORD_LAST = re.compile(
     rf"{_SHARE_OF} ?\(?(?:[^\W\d]{{1,12}} ){{0,2}}(?P<word>[^\s:=()]{{1,40}})\)?"
 )
 _AND = re.compile(rf"[\s,&/+]+(?:{_WORD_AND})?")
-_NAME = re.compile(r"[^\W\d_\u2e80-\uffff]+|[\u2e80-\uffff]+")
+_NAME = re.compile(r"[^\W_\u2e80-\uffff]+|[\u2e80-\uffff]+")
 _NUMBERS = re.compile(r"\(([^()\d]{0,20}\d[^()]{0,200})\)")
 MOST_BELOW = 60
 """How many lines below a row may move."""
@@ -37,38 +37,41 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
 
     A line that leaves out a token is unchanged: the missing number is unknown.
     """
+    lines = _with_equal(text.split("\n"), labels)
     if not labels.keys:
-        return text
-    lines = _with_equal([_shares(line, labels) or line for line in text.split("\n")], labels)
-    return "\n".join(_with_masked(_of_each(lines, labels), labels.queries))
+        return "\n".join(lines)
+    lines = _of_each([_shares(line, labels) or line for line in lines], labels)
+    return "\n".join(_with_masked(lines, labels.queries))
 
 
 def _with_equal(lines: list[str], labels: Tokens) -> list[str]:
-    """Return lines in which words that name another token are its row: can: the same as cat.
+    """Return lines in which words that name another row are that row: can: the same as cat.
 
-    The lines are one below the other, and have a row for each query.
+    The lines are one below the other; tokens with names have one each.
     """
     made = list(lines)
     named = [_ROW.fullmatch(line) if len(line) < LONGEST else None for line in lines]
-    tokens = [_tokens_of(match, labels) for match in named]
-    for is_run, group in groupby(range(len(lines)), key=lambda i: bool(tokens[i])):
+    names = [_tokens_of(match, labels) for match in named]
+    for is_run, group in groupby(range(len(lines)), key=lambda i: bool(names[i])):
         own = [(i, match) for i in group if (match := named[i])]
-        known = {
-            each: match["rest"] for i, match in own if _named_row(match)[1] for each in tokens[i]
+        rows = {
+            each: match["rest"] for i, match in own if _named_row(match)[1] for each in names[i]
         }
-        count = sorted(each for i, _ in own for each in tokens[i])
-        for i, match in own if is_run and count == sorted(labels.queries) else ():
-            said = [each for each in _NAME.findall(match["rest"]) if each in known]
-            if tokens[i][0] not in known and len(said) == 1:
+        count = sorted(each for i, _ in own for each in names[i])
+        is_whole = not any(labels.queries) or count == sorted(labels.queries)
+        for i, match in own if is_run and is_whole and len(rows) > 1 else ():
+            said = [each for each in _NAME.findall(match["rest"]) if each in rows]
+            if names[i][0] not in rows and len(said) == 1:
                 inner = _NUMBERS.search(match["rest"])
-                made[i] = f"{match['row']}: {inner[1] if inner else known[said[0]]}"
+                made[i] = f"{match['row']}: {inner[1] if inner else rows[said[0]]}"
     return made
 
 
 def _tokens_of(match: "re.Match[str] | None", labels: Tokens) -> list[str]:
-    """Return the tokens whose row a line states; [] for other lines."""
+    """Return the tokens, or other names without any, whose row a line states; [] for others."""
     tokens = [each for each in _AND.split(match["row"]) if each] if match else []
-    return tokens if all(map(labels.__contains__, tokens)) else []
+    are_known = not any(labels.queries) or all(map(labels.__contains__, tokens))
+    return tokens if are_known else []
 
 
 def _of_each(lines: list[str], labels: Tokens) -> list[str]:
