@@ -6,6 +6,7 @@ neighbors, with the error that the rounding of their numbers allows. Sides with 
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import compress, pairwise
 from typing import Any, NamedTuple
 
@@ -27,6 +28,8 @@ NEAR_SUM = 0.1
 """The largest share by which a sum of listed numbers is wrong."""
 MOST_TOKENS, MOST_STARTS = 200, 20
 """The largest number of tokens of one side, and of places where its arithmetic may begin."""
+NOTHING = ("·", ".", "-")
+"""Signs of a table for a number that is 0, or left out."""
 FEWEST_EXACT, MOST_DOUBTFUL = 3, 4
 """The fewest right statements by exact numbers, and how many for each doubtful one, for numbers
 with fewer decimals than results to be exact."""
@@ -758,13 +761,32 @@ def names_sum(heading: str) -> bool:
     return _OF_SUMS.fullmatch(heading) is not None
 
 
+@lru_cache(maxsize=4096)
+def _read(text: str) -> _Side | None:
+    return _side(tokens_of(text), text) if text else None
+
+
+def bounds(text: str, *, whole: bool = False) -> tuple[float, float]:
+    """Return the range of a number, or of arithmetic, whose numbers are rounded.
+
+    It is endless for a vector, or a sign for nothing, and NaN for other text.
+
+    whole: whether whole numbers are rounded, too.
+    """
+    side = _read(text)
+    if side is None or side.value.size > 1:
+        return (-np.inf, np.inf) if side or text in NOTHING else (np.nan, np.nan)
+    slack = _slack(side, 0, (), whole=whole)
+    return float(np.squeeze(side.value) - slack), float(np.squeeze(side.value) + slack)
+
+
 def compared(line: int, left: str, right: str, strict: int = 0) -> list[Sum]:
     """Return what statement two plain texts make that are arithmetic; [] for others.
 
     right: a number, or a vector of numbers.
     strict: 2 if all numbers with fewer decimals are exact.
     """
-    sides = [side for each in (left, right) if (side := _side(tokens_of(each), each))]
+    sides = [side for each in (left, right) if (side := _read(each))]
     if len(sides) < 2 or not sides[1].is_literal:
         return []
     return _compared(_Stated(line, line, sides[:1], "=", sides[1]), (), strict=strict)

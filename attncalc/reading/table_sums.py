@@ -2,9 +2,15 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby, permutations
 
-from attncalc.reading.sums import MOST_RIGHT, Sum, compared, is_sure, names_sum, plain
+import numpy as np
+
+from attncalc.base.types import Range
+from attncalc.equations.bound import reach
+from attncalc.equations.tree import Equation, parse
+from attncalc.reading.sums import MOST_RIGHT, NOTHING, Sum, bounds, compared, is_sure, names_sum, plain
 
 MOST_COLUMNS, MOST_ROWS, FEWEST_ROWS = 8, 60, 3
 ENOUGH, MISPRINTED = 9, 2
@@ -27,9 +33,11 @@ def sums_of_tables(lines: Sequence[str]) -> Iterator[Sum]:
         told: dict[int, Sum] = {}
         for last in range(1, width) if len(rows) > FEWEST_ROWS else ():
             headings = [*map(_heading, rows[0][1])]
+            columns = [_column(rows, k, is_result=k == last) for k in range(last + 1)]
             found = (
                 _wrong(rows, way, last, strict, _is_said(headings, way, last))
                 for way in _ways(last)
+                if _is_possible(columns, way)
                 for strict in (0, 2)
             )
             for one in filter(None, found):
@@ -56,6 +64,38 @@ def _ways(last: int) -> Iterator[_Way]:
         yield range(i, last), "".join(f"-{{{k}}}·ln({{{k}}})" for k in range(last - i))  # entropy
 
 
+def _column(rows: Sequence[tuple[int, list[str]]], k: int, *, is_result: bool) -> Range:
+    """Return the ranges of the numbers of a column."""
+    return Range(*np.transpose([bounds(cells[k].strip(), whole=is_result) for _, cells in rows]))
+
+
+@lru_cache(maxsize=256)
+def _equation(says: str, count: int) -> Equation:
+    """Return the formula of a column as an equation."""
+    for sign, name in (("·", "*"), ("√", "sqrt"), ("ln", "log"), ("^", " ** ")):
+        says = says.replace(sign, name)
+    return parse(f"y[i] = {says.format(*(f'x{k}[i]' for k in range(count)))}")
+
+
+@np.errstate(invalid="ignore")  # of vectors, which are endless
+def _is_possible(columns: Sequence[Range], way: _Way) -> bool:
+    """Return whether one row with numbers may not follow so, and all others may.
+
+    It may if its exact numbers do not, and the others if those within twice the rounding do.
+    """
+    *own, last = (columns[i] for i in (*way[0], -1))
+    known = ~np.isnan([each.low for each in (*own, last)]).any(axis=0)
+    for times, fewest, most in ((2, 0, 1), (0, 1, known.size)):
+        near = {f"x{k}": Range.around(e.middle, times * e.spread) for k, e in enumerate(own)}
+        made = reach(_equation(way[1], len(own)), near)
+        off = known & ~((made.low <= last.high) & (made.high >= last.low))
+        is_endless = np.isnan(made.low)
+        count = (off & ~is_endless).sum() if times else off.sum()
+        if not fewest <= count <= most or (known & ~off | is_endless).sum() < FEWEST_ROWS - 1:
+            return False
+    return True
+
+
 def _is_said(headings: Sequence[str], way: _Way, last: int) -> bool:
     of, says = way
     called = _heading(says.format(*(headings[i] for i in of))), _heading(says.replace("{}", ""))
@@ -80,7 +120,7 @@ def _wrong(
     right, wrong = list[str](), list[list[Sum]]()
     for line, cells in rows:
         own = [cells[i].strip() for i in of]
-        own = ["0" if e in ("·", ".", "-") and " + " in says else e for e in own if e]
+        own = ["0" if e in NOTHING and " + " in says else e for e in own if e]
         terms = [f"({e})" if {*"+-/·"} & {*e} else e for e in own]
         left = says.format(*terms) if len(terms) == len(of) else ""
         made = compared(line, left, cells[last], strict)
