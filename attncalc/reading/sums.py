@@ -87,8 +87,8 @@ _TEX = (
     (re.compile(r"²"), "^2"),
     (re.compile(r"(?<=\d)\{,\}(?=\d)"), "."),
 )  # fmt: skip
-_UNIT = re.compile(
-    r"(?<=[\d)\]]) ?(?:bytes?|bits?|octets?|params|par[aá]m[eè]t\w{1,6}|floats?|tokens?|B) ?$",
+UNIT = re.compile(
+    r"(?<=[\d)\]]) ?(?:bytes?|bits?|octets?|params|par[aá]m[eè]t\w{1,6}|floats?|tokens?|[KMGT]?i?B) ?$",
     re.IGNORECASE,
 )
 """The unit of a left side."""
@@ -424,7 +424,7 @@ def _statements(lines: Iterable[_Line]) -> Iterator[_Stated]:
             continue
         names.row(line)
         for part in _parts(plain(line)):
-            first, *others = (_UNIT.sub("", e) for e in _SIGN.split(_LISTED.sub("", part)))
+            first, *others = (UNIT.sub("", e) for e in _SIGN.split(_LISTED.sub("", part)))
             tokens, is_next = tokens_of(first), bool(others) and not first.strip()
             lefts = before if is_next else _readings(tokens, first, names)
             labels = labels if is_next else names.labels([], tokens)
@@ -732,7 +732,7 @@ def is_misprint(found: str, value: float) -> bool:
     """Return whether a number has one other digit, or is a usual misprint: 0.214 for 0.241."""
     meant = f"{value:.{_decimals(found)}f}"
     is_digit = len(found) == len(meant) and sum(map(str.__ne__, found, meant)) == 1
-    lost = {meant[:i] + meant[i + 1 :] for i in range(len(meant))} if len(found) > 3 else ()
+    lost = {meant[:i] + meant[i + 1 :] for i in range(len(meant))} if len(found) > 2 else ()
     near = (abs(float(e) - value) <= half_unit(e) + DUST for e in misprints(found))
     return is_digit or found in lost or any(near)
 

@@ -10,7 +10,7 @@ import numpy as np
 from attncalc.base.types import Range
 from attncalc.equations.bound import reach
 from attncalc.equations.tree import Equation, parse
-from attncalc.reading.sums import MOST_RIGHT, NOTHING, Sum, bounds, compared, is_sure, names_sum, plain
+from attncalc.reading.sums import MOST_RIGHT, NOTHING, UNIT, Sum, bounds, compared, is_sure, names_sum, plain
 
 MOST_COLUMNS, MOST_ROWS, FEWEST_ROWS = 8, 60, 3
 ENOUGH, MISPRINTED = 9, 2
@@ -36,7 +36,7 @@ def sums_of_tables(lines: Sequence[str]) -> Iterator[Sum]:
             columns = [_column(rows, k, is_result=k == last) for k in range(last + 1)]
             found = (
                 _wrong(rows, way, last, strict, _is_said(headings, way, last))
-                for way in _ways(last)
+                for way in (*_ways(last), *_multiples(columns))
                 if _is_possible(columns, way)
                 for strict in (0, 2)
             )
@@ -52,7 +52,9 @@ def _cells(line: str) -> list[str]:
         line = re.sub(r"\\\\.*|\\(?:hline|midrule|toprule|bottomrule)", "", line).replace("&", "|")
     if "|" not in line and len(columns := re.split(r"\s{2,}|\t", line.strip())) > 2:
         line = "|".join(columns)
-    return plain(line).strip().strip("|").split("|") if "|" in line else []
+    cells = plain(line).strip().strip("|").split("|") if "|" in line else []
+    numbers = (UNIT.sub("", each.strip()) for each in cells)
+    return [a if a.isdecimal() else each.strip() for a, each in zip(numbers, cells, strict=True)]
 
 
 def _ways(last: int) -> Iterator[_Way]:
@@ -66,7 +68,7 @@ def _ways(last: int) -> Iterator[_Way]:
 
 def _column(rows: Sequence[tuple[int, list[str]]], k: int, *, is_result: bool) -> Range:
     """Return the ranges of the numbers of a column."""
-    return Range(*np.transpose([bounds(cells[k].strip(), whole=is_result) for _, cells in rows]))
+    return Range(*np.transpose([bounds(cells[k], whole=is_result) for _, cells in rows]))
 
 
 @lru_cache(maxsize=256)
@@ -91,9 +93,22 @@ def _is_possible(columns: Sequence[Range], way: _Way) -> bool:
         off = known & ~((made.low <= last.high) & (made.high >= last.low))
         is_endless = np.isnan(made.low)
         count = (off & ~is_endless).sum() if times else off.sum()
-        if not fewest <= count <= most or (known & ~off | is_endless).sum() < FEWEST_ROWS - 1:
+        if not fewest <= count <= most or (known & ~off | is_endless).sum() < 1:
             return False
     return True
+
+
+@np.errstate(all="ignore")
+def _multiples(columns: Sequence[Range]) -> list[_Way]:
+    """Return by which whole number a column is multiplied or divided for the last, in most rows."""
+    found: list[_Way] = []
+    for i, each in enumerate(columns[:-1]):
+        ratios = columns[-1].middle / each.middle
+        for sign, by in (("·", ratios), ("/", 1 / ratios)):
+            whole = by[(by == np.round(by)) & (by > 1) & np.isfinite(by)].tolist()
+            if len(whole) >= FEWEST_ROWS - 1:
+                found.append(((i,), f"{{}} {sign} {max(whole, key=whole.count):.0f}"))
+    return found
 
 
 def _is_said(headings: Sequence[str], way: _Way, last: int) -> bool:
@@ -119,7 +134,7 @@ def _wrong(
     of, says = way
     right, wrong = list[str](), list[list[Sum]]()
     for line, cells in rows:
-        own = [cells[i].strip() for i in of]
+        own = [cells[i] for i in of]
         own = ["0" if e in NOTHING and " + " in says else e for e in own if e]
         terms = [f"({e})" if {*"+-/·"} & {*e} else e for e in own]
         left = says.format(*terms) if len(terms) == len(of) else ""
@@ -129,7 +144,7 @@ def _wrong(
         if len(wrong) > 1:
             return None
     digits = sum(len(re.sub(r"^\D*[0.]*|\D", "", each)) for each in {*right})
-    if not wrong or len(right) < FEWEST_ROWS - 1:
+    if not wrong or len(right) < (1 if is_said else FEWEST_ROWS - 1):
         return None
     digits += MISPRINTED * is_sure(wrong[0], 1)
     is_right = digits >= (1 if is_said else ENOUGH)
