@@ -102,7 +102,7 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         found.append(one._replace(where=where, line=ends[0], last=ends[1]))
 
     sums = [*sums_in(lesson.arithmetic), *sums_of_tables(lesson.arithmetic)]
-    wrong = {(s.line, s.result) for s in sums if not s.is_right}
+    wrong = {(s.line, s.result): s.right for s in sums if not s.is_right}
     known = related(lesson.with_points, wrong)
     results = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
     made = [*_made(known.made, sums, len(lesson.lines))]
