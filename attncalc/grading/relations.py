@@ -20,7 +20,7 @@ from attncalc.base.types import Matrix, Range
 from attncalc.equations.intervals import Interval, ends_of
 from attncalc.equations.operation import Operation, Stated, Statement
 from attncalc.equations.operations.normalising import FeatureMean, FeatureVariance, Normalise
-from attncalc.grading.lesson_rows import Printed, matrices_of, rows_of, stacked
+from attncalc.grading.lesson_rows import Printed, factors_of, matrices_of, rows_of, stacked
 from attncalc.problem.attention.declared import MOST_DECIMALS
 from attncalc.reading.lesson import numbers_of, place_of_run, texts_of_numbers
 from attncalc.reading.plain.blocks import blocks_of
@@ -84,6 +84,10 @@ class Shown:
         if name not in self.results:
             self.results[name] = _OPERATIONS[name](self.interval)
         return self.results[name]
+
+    def rounded(self, half: float) -> "Shown":
+        """Return it as if rounded to at most so many decimals, as what is computed from it."""
+        return replace(self, half=np.maximum(self.half, half))
 
     def repaired(self, bad: Mapping[tuple[int, str], str]) -> "Shown":
         """Return it with the right numbers for bad ones; itself without any."""
@@ -257,7 +261,8 @@ def _fit(each: Shown, one: Shown, others: Sequence[Shown]) -> int:
         _alone(each, [one]), _paired(each, [one], [one, *others]), _paired(each, others, [one])
     )
     fits = (int(_agrees(each, relation.made).sum()) for relation in relations)
-    return max((fit for fit in fits if fit >= _least(each.values.size)), default=0)
+    least = max(FEWEST, _least(each.values.size))
+    return max((fit for fit in fits if fit >= least), default=0)
 
 
 def _least(size: int) -> float:
@@ -291,6 +296,7 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
         for signs, text in own
     ]
     stacks = [made for block in stacked(numbers) for made in matrices_of(block)]
+    stacks += [[own] for own in factors_of(numbers)]
     rows = [[own] for row in rows_of(numbers) for own in (row, row[:-1], row[1:], row[1:-1])]
     for kind, several in ((MATRIX, stacks), (ROW, rows)):
         every = (
@@ -407,9 +413,17 @@ def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
         yield Relation(f"{slope:.6g} times the distance of positions", (), lambda: made)
     for one in known:
         (rows, width), (count, size) = one.values.shape, each.values.shape
+        if count == 1 < width and 1 < rows == size:
+            for says in _OF_ROWS:
+                if _agrees(each, one.through(says).transpose()).sum() >= _least(size):
+                    yield Relation(says, (one,), partial(_as_row, _OPERATIONS[says]))
         if width == size and count in (1, rows):
             for says, make in _functions(each, one):
                 yield from _in_shape(Relation(says, (one,), make), rows, each)
+            low, high = np.nanmin(each.values), np.nanmax(each.values)
+            if low < 0 < high and low**2 < size > high**2:
+                rounded = one.rounded(each.half.max())
+                yield from _in_shape(Relation(_NORMALIZED, (rounded,), _normalized), rows, each)
 
 
 def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iterator[Relation]:
@@ -513,7 +527,6 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
         "the shares in the sum of": low >= 0
         and high <= 1
         and ((one.values >= 0).all() and one.values.sum(axis=-1).all()),
-        "the normalized rows of": low < 0 < high and low**2 < each.values.shape[1] > high**2,
     }
     for name in compress(could, could.values()):
         near = _agrees(each, one.through(name)).sum(axis=-1)
@@ -528,10 +541,13 @@ def _reach(operation: Operation, *ranges: Interval) -> Interval:
     return Interval(*operation.reach(*(Range(*ends_of(each)) for each in ranges)))
 
 
+def _variances(x: Interval) -> Interval:
+    return _reach(FeatureVariance(), x, _reach(FeatureMean(), x))
+
+
 def _normalized(x: Interval) -> Interval:
     """Return rows without their mean, divided by their standard deviation."""
-    mean = _reach(FeatureMean(), x)
-    return _reach(Normalise(Fraction(0)), x, mean, _reach(FeatureVariance(), x, mean))
+    return _reach(Normalise(Fraction(0)), x, _reach(FeatureMean(), x), _variances(x))
 
 
 _OPERATIONS: dict[str, Callable[[Interval], Interval]] = {
@@ -543,8 +559,14 @@ _OPERATIONS: dict[str, Callable[[Interval], Interval]] = {
         ("the tanh of", "Tanh"),
         ("the shares in the sum of", "DivideBySum"),
     )
-} | {"the normalized rows of": _normalized}
+} | {
+    "the sums of rows of": partial(_reach, Stated(Statement("Y[i,z in 1] = sum(X[i,c] for c in d)"))),
+    "the means of rows of": partial(_reach, FeatureMean()),
+    "the variances of rows of": _variances,
+}
 """The operations of one matrix, by what is said of them."""
+_OF_ROWS = [*_OPERATIONS][-3:]
+_NORMALIZED = "the normalized rows of"
 _SOFTMAX = Stated(Statement("Softmax"))
 
 
@@ -557,6 +579,10 @@ def _softmaxes(each: Matrix, one: Matrix) -> Iterator[tuple[str, Callable[[Inter
             make = partial(_weights, is_hidden, root)
             says = f"the softmax of {by}" + f"1/√{root} times" * (root > 1)
             yield says.strip(), partial(_of_columns, make) if by else make
+
+
+def _as_row(make: Callable[[Interval], Interval], x: Interval) -> Any:
+    return make(x).transpose()
 
 
 def _of_columns(make: Callable[[Interval], Interval], x: Interval) -> Any:

@@ -48,7 +48,7 @@ MOST_EXAMPLES = 200
 MOST_LINES = 400
 """The largest number of lines of one matrix."""
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?(?!\w)")
-_SIGNS = re.compile(r"[=≈<>·×*/^()\[\]]|\\(?:cdot|times|frac|approx)\b")
+_SIGNS = re.compile(r"[=≈<>·×*/^()\[\];]|\\(?:cdot|times|frac|approx)\b")
 _NAMES = (
     (re.compile(r"\bW[_^]?\{?([QKV])\}?(?:\}?[_^]\{?\(?|,? ?(?=\d\}?))(\d)\)?\}?(?![\w^])"
                 r"|\bW[_^]\{?\(?(\d)\)?\}?[_^]\{?([QKV])\}?(?![\w^])"),

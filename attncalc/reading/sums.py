@@ -154,6 +154,8 @@ _NO_WORDS = frozenset({*_CALLED.split(), *_SPOKEN.split(), *_NAMED})
 _MEANT = frozenset({*_NAMED, "e", "frac"})
 _OPERATES = _MEANT | {*"+-*·⊙/^@ᵀ"}
 _OPERATORS = ("+", "*", "·", "⊙", "/", "^")
+_LETTERS = "aàeéyoи"
+"""Words of one letter."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -561,7 +563,7 @@ def _is_apart(tokens: list[Token], i: int, text: str) -> bool:
     is_spaced = text[last.end : last.end + 1] == " " or text[first.start - 1] == " "
     if last.kind == "name" and first.text in "([" and last.end == first.start:
         return False  # an index, scores[0][2], or the argument of a function
-    if last.text in "aàeéyoи" and i > 1 and is_spaced and WORD.fullmatch(tokens[i - 2].text):
+    if last.text in _LETTERS and i > 1 and is_spaced and WORD.fullmatch(tokens[i - 2].text):
         return first.kind == "number" or last.text in "àéи"  # a word of one letter
     if last.kind == "name":
         is_list = last.text in ("sum", "mean", "max", "min") and first.kind == "number"
@@ -587,6 +589,7 @@ def _beginning(tokens: list[Token], text: str) -> _Side | None:
         after = tokens[count]
         is_spaced = after.end == len(text) or text[after.end] in " )]}*_\"'"
         is_word = bool(WORD.fullmatch(after.text)) and after.text.lower() not in _NO_WORDS
+        is_word |= after.text in _LETTERS and "number" in [e.kind for e in tokens[count + 1 :][:1]]
         is_end = after.text in ")]}#(" or (after.text in ",;.:!?" and is_spaced)
         if not (is_word or is_end or (after.text == "-" and text[after.end :][:1] == "-")):
             return None

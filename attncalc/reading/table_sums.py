@@ -44,6 +44,16 @@ def sums_of_tables(lines: Sequence[str]) -> Iterator[Sum]:
                 told.setdefault(one.line, one)
                 break
         yield from told.values()
+        yield from _wrong_totals(rows)
+
+
+def _wrong_totals(rows: Sequence[tuple[int, list[str]]]) -> Iterator[Sum]:
+    """Yield the misprinted numbers of a last row of sums, for the columns above them."""
+    *above, (line, totals) = rows or [(0, [""])]
+    for k in range(1, len(totals)) if names_sum(totals[0]) else ():
+        terms = [cells[k] for _, cells in above if any(map(str.isdecimal, cells[k]))]
+        made = compared(line, " + ".join(terms), totals[k])
+        yield from made if made and not made[0].is_right and is_sure(made, 1) else []
 
 
 def _cells(line: str) -> list[str]:
@@ -144,7 +154,8 @@ def _wrong(
         if len(wrong) > 1:
             return None
     digits = sum(len(re.sub(r"^\D*[0.]*|\D", "", each)) for each in {*right})
-    if not wrong or len(right) < (1 if is_said else FEWEST_ROWS - 1):
+    count = sum(len(each.split(",")) for each in right)
+    if not wrong or count < (1 if is_said else FEWEST_ROWS - 1):
         return None
     digits += MISPRINTED * is_sure(wrong[0], 1)
     is_right = digits >= (1 if is_said else ENOUGH)
