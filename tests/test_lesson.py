@@ -788,7 +788,7 @@ def test_weights_wrong_throughout_are_reported_unless_they_follow_from_a_reporte
     read = _findings(WEIGHTS.replace("2.0; 3.0", "2.0; 3.5"))
     assert [each.what for each in read.of("wrong")] == ["S[3,1]"]
     (found,) = (each for each in read.of("unchecked") if each.name == "A")
-    assert found.why == "it follows from a wrong number before it, line 5"
+    assert found.why == "it follows from a wrong number before it, line 5, and is no second error"
 
 
 def test_weights_of_printed_exponentials_are_not_accused() -> None:

@@ -34,7 +34,7 @@ RIGHT, WRONG, UNCHECKED = "right", "wrong", "unchecked"
 CONVENTIONS = (
     *("scale-none", "scale-not-asked", "scale-sqrt-d-model", "scale-dk", "scores-transposed"),
     *("softmax-columns", "base-2", "weights-transposed", "weights-first", "weights-turned"),
-    *("mask-forgotten", "mask-not-asked", "not-normalised"),
+    *("mask-forgotten", "mask-not-asked", "not-normalised", "softmax-whole"),
 )
 """Recipes that are not mistakes in a lesson: it may use another convention."""
 MASKED_BY_ZERO = "the entries with weight 0 are masked"

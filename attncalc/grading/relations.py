@@ -213,9 +213,12 @@ def _wrong(
         line, count = each.lines[at[0]][at[1]], len(text.partition(".")[2])
         meant = f"{right[tuple(at)]:.{count}f}"
         wrong = Unlike(line, relation.says, of, frozenset(around), text, meant)
-        terms = [term.text(at) for term in relation.of] if relation.make is add else []
-        why = f"it, or a term of {' + '.join(terms)}, is wrong"
-        yield wrong._replace(why=why) if terms else wrong
+        said = {add: ("term", " + "), mul: ("factor", " · ")}.get(relation.make)
+        if said is None:
+            yield wrong
+        else:
+            terms = said[1].join(term.text(at) for term in relation.of)
+            yield wrong._replace(why=f"it, or a {said[0]} of {terms}, is wrong")
 
 
 def _misprint_before(

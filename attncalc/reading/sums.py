@@ -793,3 +793,17 @@ def compared(line: int, left: str, right: str, strict: int = 0) -> list[Sum]:
     if len(sides) < 2 or not sides[1].is_literal:
         return []
     return _compared(_Stated(line, line, sides[:1], "=", sides[1]), (), strict=strict)
+
+
+def meant_instead(one: Sum) -> Iterator[tuple[str, str]]:
+    """Yield the numbers of a wrong statement whose misprint it shows, and what they are meant as.
+
+    >>> (one,) = sums_in(["0.21 + 0.57 = 0.87"])
+    >>> [*meant_instead(one)]
+    [('0.21', '0.12')]
+    """
+    for number in dict.fromkeys(_ANY.findall(one.text)):
+        for text in misprints(number) if _decimals(number) >= _decimals(one.result) else ():
+            made = compared(one.line, one.text.replace(number, text), one.result)
+            if made and made[0].is_right:
+                yield number, text
