@@ -67,7 +67,7 @@ class Shown:
     values: Matrix
     half: Matrix
     kind: int = MATRIX
-    results: dict[str, Interval] = field(default_factory=dict, init=False)
+    results: dict[tuple[str, float], Interval] = field(default_factory=dict, init=False)
 
     @cached_property
     def interval(self) -> Interval:
@@ -79,11 +79,11 @@ class Shown:
         """The lines that it is on."""
         return range(self.lines[0][0], self.lines[-1][-1] + 1)
 
-    def through(self, name: str) -> Interval:
-        """Return what an operation makes of it."""
-        if name not in self.results:
-            self.results[name] = _OPERATIONS[name](self.interval)
-        return self.results[name]
+    def through(self, name: str, half: float = 0) -> Interval:
+        """Return what an operation makes of it, if rounded to at most so many decimals."""
+        if (name, half) not in self.results:
+            self.results[name, half] = _OPERATIONS[name](self.rounded(half).interval)
+        return self.results[name, half]
 
     def rounded(self, half: float) -> "Shown":
         """Return it as if rounded to at most so many decimals, as what is computed from it."""
@@ -421,12 +421,8 @@ def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
                 if _agrees(each, one.through(says).transpose()).sum() >= _least(size):
                     yield Relation(says, (one,), partial(_as_row, _OPERATIONS[says]))
         if width == size and count in (1, rows):
-            for says, make in _functions(each, one):
-                yield from _in_shape(Relation(says, (one,), make), rows, each)
-            low, high = np.nanmin(each.values), np.nanmax(each.values)
-            if low < 0 < high and low**2 < size > high**2:
-                rounded = one.rounded(each.half.max())
-                yield from _in_shape(Relation(_NORMALIZED, (rounded,), _normalized), rows, each)
+            for says, source, make in _functions(each, one):
+                yield from _in_shape(Relation(says, (source,), make), rows, each)
 
 
 def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iterator[Relation]:
@@ -518,10 +514,15 @@ def _row_of(make: Callable[..., Interval], row: int, *ranges: Interval) -> Inter
     return make(*ranges)[row : row + 1]
 
 
-def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interval], Interval]]]:
-    """Yield functions of a matrix whose masked entries are 0 in another."""
+def _functions(
+    each: Shown, one: Shown
+) -> Iterator[tuple[str, Shown, Callable[[Interval], Interval]]]:
+    """Yield functions of a matrix whose masked entries are 0 in another.
+
+    Those that round on the way read it as if it were rounded, too.
+    """
     low, high = np.nanmin(each.values), np.nanmax(each.values)
-    yield SAME, lambda x: x
+    yield SAME, one, lambda x: x
     could = {
         "the exponentials of": low >= 0,
         "the square roots of": low >= 0,
@@ -530,14 +531,20 @@ def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interva
         "the shares in the sum of": low >= 0
         and high <= 1
         and ((one.values >= 0).all() and one.values.sum(axis=-1).all()),
+        _NORMALIZED: low < 0 < high and low**2 < each.values.shape[1] > high**2,
     }
     for name in compress(could, could.values()):
-        near = _agrees(each, one.through(name)).sum(axis=-1)
+        half = float(each.half.max()) if name == _NORMALIZED else 0.0
+        near = _agrees(each, one.through(name, half)).sum(axis=-1)
         if (near if len(each.values) == 1 else near.sum()).max() >= _least(each.values.size):
-            yield name, _OPERATIONS[name]
-    yield from _softmaxes(each.values, one.values)
+            yield name, one.rounded(half) if half else one, _OPERATIONS[name]
+    for says, make in _softmaxes(each.values, one.values):
+        yield says, one, make
     if root := _root(each, one):
-        yield f"1/√{root} times", lambda x: x / np.sqrt(root)
+        yield f"1/√{root} times", one, lambda x: x / np.sqrt(root)
+
+
+_NORMALIZED = "the normalized rows of"
 
 
 def _reach(operation: Operation, *ranges: Interval) -> Interval:
@@ -563,13 +570,13 @@ _OPERATIONS: dict[str, Callable[[Interval], Interval]] = {
         ("the shares in the sum of", "DivideBySum"),
     )
 } | {
+    _NORMALIZED: _normalized,
     "the sums of rows of": partial(_reach, Stated(Statement("Y[i,z in 1] = sum(X[i,c] for c in d)"))),
     "the means of rows of": partial(_reach, FeatureMean()),
     "the variances of rows of": _variances,
 }
 """The operations of one matrix, by what is said of them."""
 _OF_ROWS = [*_OPERATIONS][-3:]
-_NORMALIZED = "the normalized rows of"
 _SOFTMAX = Stated(Statement("Softmax"))
 
 
