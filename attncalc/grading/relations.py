@@ -237,7 +237,11 @@ def _misprint_before(
     for i, one in enumerate(relation.of):
         for place in product(*map(range, one.values.shape)) if one.values.size < MANY else ():
             is_same = one.values.shape == each.values.shape and [*place] in off
-            is_same = is_same and id(one.texts) not in firm and not _is_misprinted(each, relation.made, place)
+            is_same = (
+                is_same
+                and id(one.texts) not in firm
+                and not _is_misprinted(each, relation.made, place)
+            )
             for text in misprints(one.text(place)) if off else ():
                 values = one.values.copy()
                 values[place] = float(text)
@@ -571,11 +575,13 @@ _OPERATIONS: dict[str, Callable[[Interval], Interval]] = {
     )
 } | {
     _NORMALIZED: _normalized,
-    "the sums of rows of": partial(_reach, Stated(Statement("Y[i,z in 1] = sum(X[i,c] for c in d)"))),
+    "the sums of rows of": partial(
+        _reach, Stated(Statement("Y[i,z in 1] = sum(X[i,c] for c in d)"))
+    ),
     "the means of rows of": partial(_reach, FeatureMean()),
     "the variances of rows of": _variances,
 }
-"""The operations of one matrix, by what is said of them."""
+"""The operations of one matrix, with their names in the report."""
 _OF_ROWS = [*_OPERATIONS][-3:]
 _SOFTMAX = Stated(Statement("Softmax"))
 

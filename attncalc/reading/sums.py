@@ -88,7 +88,8 @@ _TEX = (
     (re.compile(r"(?<=\d)\{,\}(?=\d)"), "."),
 )  # fmt: skip
 UNIT = re.compile(
-    r"(?<=[\d)\]]) ?(?:bytes?|bits?|octets?|params|par[aá]m[eè]t\w{1,6}|floats?|tokens?|[KMGT]?i?B) ?$",
+    r"(?<=[\d)\]]) ?(?:bytes?|bits?|octets?|params|par[aá]m[eè]t\w{1,6}|floats?|tokens?"
+    r"|[KMGT]?i?B) ?$",
     re.IGNORECASE,
 )
 """The unit of a left side."""

@@ -10,7 +10,17 @@ import numpy as np
 from attncalc.base.types import Range
 from attncalc.equations.bound import reach
 from attncalc.equations.tree import Equation, parse
-from attncalc.reading.sums import MOST_RIGHT, NOTHING, UNIT, Sum, bounds, compared, is_sure, names_sum, plain
+from attncalc.reading.sums import (
+    MOST_RIGHT,
+    NOTHING,
+    UNIT,
+    Sum,
+    bounds,
+    compared,
+    is_sure,
+    names_sum,
+    plain,
+)
 
 MOST_COLUMNS, MOST_ROWS, FEWEST_ROWS = 8, 60, 3
 ENOUGH, MISPRINTED = 9, 2

@@ -112,7 +112,9 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
             for each in _by_own_results([*placed], results, made):
                 keep(*each)
     of_others = partial(_of_relations, wrong=known.unlike)
-    of_sums = partial(_of_sums, sums=sums, seen=seen, misprints={(one.found, one.right) for one in known.unlike})
+    of_sums = partial(
+        _of_sums, sums=sums, seen=seen, misprints={(one.found, one.right) for one in known.unlike}
+    )
     for make in (of_others, of_sums, _of_repeated):
         for each in (*make(lesson, found),):
             keep(*each)
