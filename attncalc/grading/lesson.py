@@ -655,6 +655,8 @@ class _Judge:
         said = Finding(WRONG, name, under=under, why="; ".join(causes[:2]))
         if cut.any():
             said = said._replace(why="its digits are cut off, where others are rounded")
+            unit = np.copysign(10.0**-written.decimals, written.values)
+            expected = np.where(cut, written.values + unit, expected)
         places = np.argwhere(wrong).tolist()
         return [
             *(said._replace(**self._entry(written, (*each,), expected)) for each in places),

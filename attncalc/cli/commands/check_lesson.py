@@ -275,7 +275,7 @@ def _by_own_results(
     """Yield the report of an example.
 
     A wrong entry is left out if right arithmetic of the lesson gives it, from numbers that were
-    rounded before. A result is not checked if most of its wrong entries are right by themselves,
+    rounded before, or if all of its matrix follows from an earlier one. A result is not checked if most of its wrong entries are right by themselves,
     or if right arithmetic gives it as a vector.
 
     results: the results of right arithmetic.
@@ -297,7 +297,7 @@ def _by_own_results(
             unit = 2 * half_unit(one.found.replace(",", "."))
             is_near = found and right and abs(found[0] - right[0]) < LATEST * unit < LATEST
             is_given = any({*found} <= numbers for _, _, numbers in results)
-            if is_near and (is_given or found == right):
+            if made_here or (is_near and (is_given or found == right)):
                 rounded.add(place)
     other |= {name for name, each in right_by_name.items() if 1 < len(each) < 2 * sum(each)}
     for name, entries in groupby(enumerate(placed), lambda each: each[1][0].name):
