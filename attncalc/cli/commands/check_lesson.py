@@ -176,7 +176,8 @@ def _of_sums(
         is_right = one.is_right or any(each in misprints for each in meant)
         if not is_named and (one.line not in seen or not is_right):
             kind = RIGHT if is_right else WRONG
-            why = f"it, or {meant[0][0]}, is wrong" if meant else ""
+            terms = " or ".join(dict.fromkeys(number for number, _ in meant))
+            why = f"it, or {terms}, is wrong" if meant else ""
             result = Finding(kind, one.text, found=one.result, right=one.right, why=why)
             yield result, one.line, one.last
 
@@ -275,8 +276,8 @@ def _by_own_results(
     """Yield the report of an example.
 
     A wrong entry is left out if right arithmetic of the lesson gives it, from numbers that were
-    rounded before, or if all of its matrix follows from an earlier one. A result is not checked if most of its wrong entries are right by themselves,
-    or if right arithmetic gives it as a vector.
+    rounded before, or if all of its matrix follows from an earlier one. A result is not checked if
+    most of its wrong entries are right by themselves, or if right arithmetic gives it as a vector.
 
     results: the results of right arithmetic.
     made: the matrices that are functions of earlier ones.
