@@ -123,6 +123,9 @@ def _multiples(columns: Sequence[Range]) -> list[_Way]:
     """Return by which whole number a column is multiplied or divided for the last, in most rows."""
     found: list[_Way] = []
     for i, each in enumerate(columns[:-1]):
+        known = each.middle[~np.isnan(each.middle)]
+        if np.array_equal(known, 1 + np.arange(known.size)):
+            continue  # the numbers of rows
         ratios = columns[-1].middle / each.middle
         for sign, by in (("·", ratios), ("/", 1 / ratios)):
             whole = by[(by == np.round(by)) & (by > 1) & np.isfinite(by)].tolist()
