@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from conftest import SLOW, Command, mostly_slow
+from conftest import SLOW, Command, for_all, mostly_slow
 
 import attncalc
 from attncalc.base.errors import InputError
@@ -788,7 +788,7 @@ def test_weights_wrong_throughout_are_reported_unless_they_follow_from_a_reporte
     read = _findings(WEIGHTS.replace("2.0; 3.0", "2.0; 3.5"))
     assert [each.what for each in read.of("wrong")] == ["S[3,1]"]
     (found,) = (each for each in read.of("unchecked") if each.name == "A")
-    assert found.why == "it follows from a wrong number before it, line 5"
+    assert found.why == "it follows from a wrong number before it, line 5, and is no second error"
 
 
 def test_weights_of_printed_exponentials_are_not_accused() -> None:
@@ -863,3 +863,26 @@ def test_a_wrong_number_in_a_column_that_follows_from_others_is_found(
     assert not [*sums_of_tables(lines[0])]
     found = [(each.line, each.result, each.right) for each in sums_of_tables(lines[1])]
     assert found == [(len(rows), wrong, right)]
+
+
+FOLLOWING = (
+    ("x = [0.5 -1.0 0.8 0.1; 1.2 0.3 -0.4 -0.9; -0.6 0.7 0.2 1.1]\n\n"
+     "The means are 0.1, 0.05 and 0.35; the variances are 0.465, 0.6225 and 0.4025.\n",
+     "0.6225", "0.6252"),
+    ("q = (-1.2722, -1.8389, 0.2955, -0.9553)\n\nk = (-0.5714, 0.9611, 1.2929, 2.1397)\n\n"
+     "The products:\n\n 0.7269\n-1.7674\n 0.3821\n-2.0441\n", "0.3821", "0.3281"),
+    ("$$0.2516\\cdot 0.67 + 0.1579\\cdot 0.4 + 0.3785\\cdot (-0.46) + 0.2119\\cdot 0.02$$\n\n"
+     "The products are 0.1686, 0.0632, -0.1741 and 0.0042; together about 0.0618.\n",
+     "0.0042", "0.0424"),
+    ("x = (2; -1; 3; 4)\n\nNormalized: 0.000; -1.603; 0.534; 1.069.\n", "1.069", "1.096"),
+    ("S = [2 6; 1 -1]\n\nT = [1.41 4.24; 0.71 -0.71]\n\nB = [0.06 0.94; 0.81 0.19]\n",
+     "4.24", "2.24"),
+)  # fmt: skip
+
+
+@for_all("case", FOLLOWING)
+def test_numbers_that_follow_by_their_values_are_compared(case: tuple[str, str, str]) -> None:
+    text, right, wrong = case
+    assert not _findings(text).of("wrong")
+    found = _findings(text.replace(right, wrong)).of("wrong")
+    assert [each.found for each in found] == [wrong]

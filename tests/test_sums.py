@@ -5,7 +5,7 @@ import random
 import pytest
 from conftest import for_all
 
-from attncalc.reading.sums import Sum, sums_in
+from attncalc.reading.sums import Sum, meant_instead, sums_in
 from attncalc.reading.table_sums import sums_of_tables
 
 
@@ -20,6 +20,7 @@ RIGHT = [
     "max(2, 3) - 1 = 2",
     "- exponentials: $(0.70, 8.34, 4.11)$, sum $13.16$",
     "- 2·3 = 6",
+    "3·4 + 1·6 + 1·13 = 31 y 3·1 + 1·9 + 1·6 = 18",
     "Step 3 – 2·3 = 6",
     "Step 3 - 2·3 = 6",
     "Token 1: 0.5 · 2 = 1",
@@ -142,6 +143,31 @@ def test_sums_of_the_rows_of_a_table_count_if_most_are_right() -> None:
     other = [line.replace("sum", "Z").replace("10.61", "11.61") for line in TABLE]
     others = [line.replace("3.00", "3.30") for line in other]
     assert not [*sums_of_tables(others)]
+
+
+COLUMNS = (
+    ("| n | KB | MB |\n|---|---|---|\n| 1 | 2048 MiB | 512 MiB |\n| 5 | 4096 MiB | 1024 MiB |"
+     "\n| 9 | 16384 MiB | 4096 MiB |", "1024", "124"),
+    ("| part | numbers |\n|---|---|\n| Q, K, V, O | 1048576 |\n| MLP | 2097152 |\n"
+     "| **total** | **3145728** |", "3145728", "3154728"),
+    ("| q | a | b | sum |\n|---|---|---|---|\n| 1 | 3.67 | 0.25 | 3.92 |\n"
+     "| 2 | 7.39 | 2.46 | 9.85 |", "9.85", "8.85"),
+    ("| sum | by | mean |\n|---|---|---|\n| (0.645, 2.088) | 3 | (0.215, 0.696) |\n"
+     "| (2.725, 1.275) | 2 | (1.363, 0.637) |", "0.637", "0.673"),
+)  # fmt: skip
+
+
+@for_all("case", COLUMNS)
+def test_multiples_totals_and_quotients_of_tables_count(case: tuple[str, str, str]) -> None:
+    text, right, wrong = case
+    assert not [*sums_of_tables(text.split("\n"))]
+    found = [*sums_of_tables(text.replace(right, wrong).split("\n"))]
+    assert [(each.result, each.right) for each in found] == [(wrong, right)]
+
+
+def test_a_wrong_sum_names_the_terms_whose_misprint_it_may_show() -> None:
+    (one,) = sums_in(["0.3247 + 0.8285 + 0.6065 + 0.3247 = 2.1384"])
+    assert [*meant_instead(one)] == [("0.8285", "0.8825"), ("0.6065", "0.6605")]
 
 
 SAID = (

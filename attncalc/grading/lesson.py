@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.recipes.common import Recipe
 from attncalc.grading.rules import ANY_SLIP, NUMBER_OF, Cause, Rules, Status
 from attncalc.grading.slack import ToTheDigit
 from attncalc.problem.attention.declared import IN_ORDER, MOST_DECIMALS
@@ -34,7 +35,7 @@ RIGHT, WRONG, UNCHECKED = "right", "wrong", "unchecked"
 CONVENTIONS = (
     *("scale-none", "scale-not-asked", "scale-sqrt-d-model", "scale-dk", "scores-transposed"),
     *("softmax-columns", "base-2", "weights-transposed", "weights-first", "weights-turned"),
-    *("mask-forgotten", "mask-not-asked", "not-normalised"),
+    *("mask-forgotten", "mask-not-asked", "not-normalised", "softmax-whole"),
 )
 """Recipes that are not mistakes in a lesson: it may use another convention."""
 MASKED_BY_ZERO = "the entries with weight 0 are masked"
@@ -148,6 +149,16 @@ class _RoundedKey(Key):
     """The key of a problem whose given matrices are rounded to some decimals, by name."""
 
     decimals: Mapping[str, int] = field(default_factory=dict)
+    is_tried: bool = False
+    """Whether it only has the recipes that are other conventions."""
+
+    @cached_property
+    def recipes(self) -> Mapping[str, tuple[Recipe, ...]]:
+        """The wrong recipes of each step."""
+        found = super().recipes
+        if not self.is_tried:
+            return found
+        return {n: tuple(e for e in own if _is_convention(e.code)) for n, own in found.items()}
 
     def range_of(self, name: str) -> Range:
         """Return the range of the true values of a matrix, including given ones."""
@@ -156,6 +167,10 @@ class _RoundedKey(Key):
             return found
         half = 0.5 * 10.0 ** -self.decimals[name]
         return Range(found.low - half, found.high + half)
+
+
+def _is_convention(code: str) -> bool:
+    return code.split(":")[0] in CONVENTIONS
 
 
 class _Givens(NamedTuple):
@@ -308,10 +323,13 @@ def _checker(
         if at in done:
             return done[at]
         first: list[Reader] = [lambda _: answers[0]] if answers else []
+        made = partial(_checked, givens, matrices, own, said=said, variant=way, rounded=rounded)
         for reader in (*first, read_again):
-            done[at] = _checked(givens, matrices, own, reader, said, way, rounded)
+            done[at] = made(read=reader, is_tried=best is not None)
             if best and not _is_better(done[at], best):
-                break
+                return done[at]
+        if best is not None:
+            done[at] = made(read=lambda _: answers[-1])
         return done[at]
 
     return check
@@ -471,15 +489,19 @@ def _typed(written: WrittenMatrix) -> Any:
 
 def _checked(
     givens: _Givens, matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
-    said: Mapping[str, Any], variant: Variant, rounded: Mapping[str, int],
+    said: Mapping[str, Any], variant: Variant, rounded: Mapping[str, int], *,
+    is_tried: bool = False,
 ) -> Checked | None:  # fmt: skip
-    """Return an example checked under one convention; None if shapes do not match."""
+    """Return an example checked under one convention; None if shapes do not match.
+
+    is_tried: whether the causes of wrong numbers are not asked for.
+    """
     slack = ToTheDigit(givens.most)
     settings = {name: value for name, (value, _) in variant.items()}
     under = tuple(says for _, says in variant.values())
     try:
         problem = Problem(**{"decimals": givens.most, **givens.fields, **settings, **said})
-        key = _RoundedKey(problem, slack, rounded)
+        key = _RoundedKey(problem, slack, rounded, is_tried)
         steps = {name: each for name, each in key.steps.items() if _follows(key, each, givens)}
         if not steps:
             return None
@@ -633,6 +655,8 @@ class _Judge:
         said = Finding(WRONG, name, under=under, why="; ".join(causes[:2]))
         if cut.any():
             said = said._replace(why="its digits are cut off, where others are rounded")
+            unit = np.copysign(10.0**-written.decimals, written.values)
+            expected = np.where(cut, written.values + unit, expected)
         places = np.argwhere(wrong).tolist()
         return [
             *(said._replace(**self._entry(written, (*each,), expected)) for each in places),
@@ -777,7 +801,7 @@ class _Judge:
                 yield "", known.result(step, None)
             for each in (*known.missing(step), step):
                 for recipe in self.marking.key.recipes[each.name]:
-                    if recipe.code.split(":")[0] in CONVENTIONS:
+                    if _is_convention(recipe.code):
                         with suppress(ValueError, InputError):
                             yield recipe.says, known.result(step, None, recipe)
 

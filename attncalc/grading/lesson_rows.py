@@ -57,10 +57,10 @@ Rows = list[list[Printed]]
 def stacked(numbers: Sequence[Printed]) -> Iterator[Rows]:
     """Yield lines below each other with the same count of numbers.
 
-    Products of written-out work are in no block.
+    Products of written-out work, and what follows them, are in no block.
     """
     block: Rows = []
-    rows = [row for row in _by_line(numbers) if not any(PRODUCTS & {*n.signs} for n in row[1:])]
+    rows = [*filter(None, map(_before_products, _by_line(numbers)))]
     for row in (*rows, []):
         values = [each.value for each in row]
         is_heading = values in ([*range(len(row))], [*range(1, len(row) + 1)])
@@ -73,13 +73,33 @@ def stacked(numbers: Sequence[Printed]) -> Iterator[Rows]:
         block += [row] * (not is_heading)
 
 
+def _before_products(row: list[Printed]) -> list[Printed]:
+    ends = [i for i, each in enumerate(row) if i and PRODUCTS & {*each.signs}]
+    return row[: ends[0] - 1] if ends else row
+
+
+def factors_of(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
+    """Yield the first and the second factors of each sum of products that is written out."""
+    for line in _by_line(numbers):
+        is_second = [bool(PRODUCTS & {*each.signs}) for each in line]
+        pairs = [i for i in range(1, len(line)) if is_second[i] and not is_second[i - 1]]
+        for _, run in groupby(enumerate(pairs), lambda each: each[1] - 2 * each[0]):
+            places = [i for _, i in run]
+            yield from ([line[i - back] for i in places] for back in (1, 0))
+
+
 def matrices_of(block: Rows) -> Iterator[Rows]:
-    """Yield the vectors in brackets, below or beside each other, or the whole block, and parts."""
-    width = len(block[0])
+    """Yield the vectors in brackets, below or beside each other, or the whole block, and parts.
+
+    Single numbers below each other are a vector.
+    """
+    width = len(block[0]) if block else 0
     begins = [i for i in range(width) if all({*"(["} & {*row[i].signs} for row in block)]
     ends = [i for i in range(1, width) if all({*")]"} & {*row[i].signs} for row in block)]
     spans = [(i, min([j for j in (*ends, width) if j > i])) for i in begins]
-    if len(block) == 1:
+    if block and width == 1:
+        yield [[row[0] for row in block]]
+    elif len(block) == 1:
         yield [block[0][i:j] for i, j in spans if j - i == spans[0][1] - spans[0][0] > 1]
     elif block:
         spans = spans or [(i, j) for i in (0, 1) for j in (width, width - 1)]

@@ -6,17 +6,21 @@ improbable it is by chance.
 """
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property, partial
 from itertools import chain, compress, islice, product
 from operator import add, matmul, mul
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.base.types import Matrix
-from attncalc.equations.intervals import Interval, ends_of, share, softmax
-from attncalc.grading.lesson_rows import Printed, matrices_of, rows_of, stacked
+from attncalc.base.types import Matrix, Range
+from attncalc.equations.intervals import Interval, ends_of
+from attncalc.equations.operation import Operation, Stated, Statement
+from attncalc.equations.operations.normalising import FeatureMean, FeatureVariance, Normalise
+from attncalc.grading.lesson_rows import Printed, factors_of, matrices_of, rows_of, stacked
 from attncalc.problem.attention.declared import MOST_DECIMALS
 from attncalc.reading.lesson import numbers_of, place_of_run, texts_of_numbers
 from attncalc.reading.plain.blocks import blocks_of
@@ -51,7 +55,8 @@ ROUNDED, MANY = 2.5, 150
 """The largest error by rounding, in last units, and the entries searched for misprints."""
 
 
-class Shown(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Shown:
     """A matrix of a text: its entries as typed and their lines, their values and half last units.
 
     kind: whether it is a matrix, or a row of numbers.
@@ -62,8 +67,9 @@ class Shown(NamedTuple):
     values: Matrix
     half: Matrix
     kind: int = MATRIX
+    results: dict[tuple[str, float], Interval] = field(default_factory=dict, init=False)
 
-    @property
+    @cached_property
     def interval(self) -> Interval:
         """The range of the true values."""
         return Interval(self.values - self.half, self.values + self.half)
@@ -72,6 +78,29 @@ class Shown(NamedTuple):
     def spread(self) -> range:
         """The lines that it is on."""
         return range(self.lines[0][0], self.lines[-1][-1] + 1)
+
+    def through(self, name: str, half: float = 0) -> Interval:
+        """Return what an operation makes of it, if rounded to at most so many decimals."""
+        if (name, half) not in self.results:
+            self.results[name, half] = _OPERATIONS[name](self.rounded(half).interval)
+        return self.results[name, half]
+
+    def rounded(self, half: float) -> "Shown":
+        """Return it as if rounded to at most so many decimals, as what is computed from it."""
+        return replace(self, half=np.maximum(self.half, half))
+
+    def repaired(self, bad: Mapping[tuple[int, str], str]) -> "Shown":
+        """Return it with the right numbers for bad ones; itself without any."""
+        meant = {
+            (i, j): float(bad[line, self.text((i, j))])
+            for i, own in enumerate(self.lines)
+            for j, line in enumerate(own)
+            if (line, self.text((i, j))) in bad
+        }
+        values = self.values.copy()
+        for place, value in meant.items():
+            values[place] = value
+        return replace(self, values=values) if meant else self
 
     def text(self, place: Sequence[int]) -> str:
         """Return an entry as typed, with a decimal point."""
@@ -115,36 +144,37 @@ class Related(NamedTuple):
 
 
 @np.errstate(all="ignore")
-def related(lines: Sequence[str], bad: Container[tuple[int, str]] = ()) -> Related:
+def related(lines: Sequence[str], bad: Mapping[tuple[int, str], str]) -> Related:
     """Compare the matrices of a text with functions of those before them.
 
     lines: the lines of the text, with a mark for each decimal comma.
-    bad: lines and numbers that are known to be wrong.
+    bad: lines and numbers that are known to be wrong, and the right numbers.
     """
     said: list[Unlike] = []
     explained: list[Shown] = []
     known: list[Shown] = []
-    sure: set[int] = set()
+    sure, firm = set[int](), set[int]()
     whole: list[Shown] = []
     every = _shown(lines)
     for place, each in enumerate(every):
         widths = [one.values.shape[1] for one in whole if one.spread == each.spread]
         is_part = each.values.shape[1] < max(widths, default=0)
-        relation = None if is_part else _relation_of(each, known)
-        known.append(each)
+        relation = None if is_part else _relation_of(each, known, every[place + 1 :], firm)
+        known += dict.fromkeys((each, each.repaired(bad)))
         if relation is None:
             continue
         whole.append(each)
         made = relation.made
         wrong, right = ~_agrees(each, made), (made.low + made.high) / 2
-        repaired = each._replace(values=np.where(wrong, right, each.values))
+        repaired = replace(each, values=np.where(wrong, right, each.values))
         if not wrong.any():
             sure.add(id(each.texts))
+            firm.update(id(one.texts) for one in relation.of)
             explained += [each] * (len(relation.of) == 1 and not relation.says.endswith(SAME))
             continue
         is_used = _is_used(each, repaired, [*every[:place], *every[place + 1 :]])
         if len(relation.of) > 1 or not is_used:
-            own = [*_wrong(each, relation, lines, sure, None if is_used else bad)]
+            own = [*_wrong(each, relation, lines, sure, firm, is_used=is_used)]
             told = {(one.line, one.found) for one in said}  # a part of a matrix
             said += [one for one in own if (one.line, one.found) not in told]
             known += [repaired] * any(one.line in each.spread for one in own)
@@ -153,15 +183,16 @@ def related(lines: Sequence[str], bad: Container[tuple[int, str]] = ()) -> Relat
 
 def _wrong(
     each: Shown, relation: Relation, lines: Sequence[str], sure: Container[int],
-    bad: Container[tuple[int, str]] | None,
+    firm: Container[int], *, is_used: bool,
 ) -> Iterator[Unlike]:  # fmt: skip
     """Yield the misprints before a matrix that cause wrong entries, and its other wrong entries.
 
     sure: the texts of matrices that follow from others; a misprint is in a copy of their row.
+    firm: the texts of those that others follow from as printed.
     """
     around = {line for other in (each, *relation.of) for line in other.spread}
     of = tuple(dict.fromkeys(other.spread[0] for other in relation.of))
-    while found := _misprint_before(each, relation, bad):
+    while found := _misprint_before(each, relation, firm, is_used=is_used):
         one, place, text, relation = found
         meant, line = one.text(place), one.lines[place[0]][place[1]]
         between = range(one.spread[-1] + 1, each.spread[-1] + 1)
@@ -182,20 +213,21 @@ def _wrong(
         line, count = each.lines[at[0]][at[1]], len(text.partition(".")[2])
         meant = f"{right[tuple(at)]:.{count}f}"
         wrong = Unlike(line, relation.says, of, frozenset(around), text, meant)
-        terms = [term.text(at) for term in relation.of] if relation.make is add else []
-        why = f"it, or a term of {' + '.join(terms)}, is wrong"
-        yield wrong._replace(why=why) if terms else wrong
+        said = {add: ("term", " + "), mul: ("factor", " · ")}.get(relation.make)
+        if said is None:
+            yield wrong
+        else:
+            terms = said[1].join(term.text(at) for term in relation.of)
+            yield wrong._replace(why=f"it, or a {said[0]} of {terms}, is wrong")
 
 
 def _misprint_before(
-    each: Shown, relation: Relation, bad: Container[tuple[int, str]] | None
+    each: Shown, relation: Relation, firm: Container[int], *, is_used: bool
 ) -> tuple[Shown, tuple[int, ...], str, Relation] | None:
     """Return the matrix whose misprint causes most wrong entries: its place, right text, relation.
 
-    It is likelier than several here; with other digits, or if it is known, also than one here at
-    the same place, which is no misprint.
-
-    bad: lines and numbers that are known to be wrong; None if those here are used later.
+    It is likelier than several here; with other digits, or if those here are used later, also than
+    one here at the same place, which is no misprint.
     """
     right = _agrees(each, relation.made)
     off = np.argwhere(~right).tolist()
@@ -205,15 +237,18 @@ def _misprint_before(
     for i, one in enumerate(relation.of):
         for place in product(*map(range, one.values.shape)) if one.values.size < MANY else ():
             is_same = one.values.shape == each.values.shape and [*place] in off
-            is_same = is_same and not _is_misprinted(each, relation.made, place)
-            told = bad is None or (one.lines[place[0]][place[1]], one.text(place)) in bad
+            is_same = (
+                is_same
+                and id(one.texts) not in firm
+                and not _is_misprinted(each, relation.made, place)
+            )
             for text in misprints(one.text(place)) if off else ():
                 values = one.values.copy()
                 values[place] = float(text)
-                of = (*relation.of[:i], one._replace(values=values), *relation.of[i + 1 :])
+                of = (*relation.of[:i], replace(one, values=values), *relation.of[i + 1 :])
                 fixed = relation._replace(of=of)
                 count = int(_agrees(each, fixed.made).sum())
-                is_one = is_same and (text.strip("-") != one.text(place).strip("-") or told)
+                is_one = is_same and (text.strip("-") != one.text(place).strip("-") or is_used)
                 if count > most + (best is None and not is_one):
                     best, most = (one, place, text, fixed), count
     return best
@@ -228,12 +263,13 @@ def _is_used(each: Shown, repaired: Shown, others: Sequence[Shown]) -> bool:
 
 def _fit(each: Shown, one: Shown, others: Sequence[Shown]) -> int:
     """Return how many entries follow from one matrix as it is, or with others; 0 if few do."""
-    one, each = one._replace(half=0 * one.half), each._replace(half=2 * each.half)
+    one, each = replace(one, half=0 * one.half), replace(each, half=2 * each.half)
     relations = chain(
         _alone(each, [one]), _paired(each, [one], [one, *others]), _paired(each, others, [one])
     )
     fits = (int(_agrees(each, relation.made).sum()) for relation in relations)
-    return max((fit for fit in fits if fit >= _least(each.values.size)), default=0)
+    least = max(FEWEST, _least(each.values.size))
+    return max((fit for fit in fits if fit >= least), default=0)
 
 
 def _least(size: int) -> float:
@@ -267,6 +303,7 @@ def _shown(lines: Sequence[str]) -> list[Shown]:
         for signs, text in own
     ]
     stacks = [made for block in stacked(numbers) for made in matrices_of(block)]
+    stacks += [[own] for own in factors_of(numbers)]
     rows = [[own] for row in rows_of(numbers) for own in (row, row[:-1], row[1:], row[1:-1])]
     for kind, several in ((MATRIX, stacks), (ROW, rows)):
         every = (
@@ -322,10 +359,12 @@ def _matrix(
     return Shown(rows, lines, values, half, kind) if is_number and not is_labeled else None
 
 
-def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
+def _relation_of(
+    each: Shown, known: Sequence[Shown], others: Sequence[Shown], firm: Container[int]
+) -> Relation | None:
     """Return the relation by which all or nearly all entries of a matrix follow from others.
 
-    None if too few do to tell.
+    None if too few do to tell. That others follow from it with its wrong entries repaired tells.
     """
     whole, enough = None, ENOUGH
     best, most = None, 0.0
@@ -344,12 +383,17 @@ def _relation_of(each: Shown, known: Sequence[Shown]) -> Relation | None:
         return whole
     wrong = np.argwhere(~_agrees(each, best.made)).tolist()
     swapped = [_is_misprinted(each, best.made, place) for place in wrong]
-    count = sum(swapped) or int(_misprint_before(each, best, None) is not None)
+    count = sum(swapped) or int(_misprint_before(each, best, firm, is_used=True) is not None)
     first = min((one.spread[0] for one in best.of), default=each.spread[0])
     among = math.log2(2 * (1 + sum(one.spread[0] >= first for one in known)) * len(ROOTS))
-    if (each.kind or len(each.values) == 1) and count < len(wrong):
-        among += MISPRINTED if "softmax" in best.says else np.inf
-    return best if most + MISPRINTED * count >= ENOUGH + among else None
+    needed, most = ENOUGH + among, most + MISPRINTED * count
+    is_row = (each.kind or len(each.values) == 1) and count < len(wrong)
+    if most >= needed + ((MISPRINTED if "softmax" in best.says else np.inf) if is_row else 0):
+        return best
+    made = best.made
+    right = np.where(_agrees(each, made), each.values, (made.low + made.high) / 2)
+    is_told = most + LARGEST >= needed and _is_used(replace(each, values=right), each, others)
+    return best if is_told else None
 
 
 def _from_exact(each: Shown, relation: Relation) -> Iterator[Relation]:
@@ -359,7 +403,7 @@ def _from_exact(each: Shown, relation: Relation) -> Iterator[Relation]:
     """
     if _agrees(each, relation.made).sum() >= _least(each.values.size):
         most = each.half.max()
-        exact = [one._replace(half=0 * one.half) for one in relation.of]
+        exact = [replace(one, half=0 * one.half) for one in relation.of]
         fine = [
             a if one.half.max() > most else one for a, one in zip(exact, relation.of, strict=True)
         ]
@@ -376,9 +420,13 @@ def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
         yield Relation(f"{slope:.6g} times the distance of positions", (), lambda: made)
     for one in known:
         (rows, width), (count, size) = one.values.shape, each.values.shape
+        if count == 1 < width and 1 < rows == size:
+            for says in _OF_ROWS:
+                if _agrees(each, one.through(says).transpose()).sum() >= _least(size):
+                    yield Relation(says, (one,), partial(_as_row, _OPERATIONS[says]))
         if width == size and count in (1, rows):
-            for says, make in _functions(each, one):
-                yield from _in_shape(Relation(says, (one,), make), rows, each)
+            for says, source, make in _functions(each, one):
+                yield from _in_shape(Relation(says, (source,), make), rows, each)
 
 
 def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iterator[Relation]:
@@ -470,24 +518,72 @@ def _row_of(make: Callable[..., Interval], row: int, *ranges: Interval) -> Inter
     return make(*ranges)[row : row + 1]
 
 
-def _functions(each: Shown, one: Shown) -> Iterator[tuple[str, Callable[[Interval], Interval]]]:
-    """Yield functions of a matrix whose masked entries are 0 in another."""
+def _functions(
+    each: Shown, one: Shown
+) -> Iterator[tuple[str, Shown, Callable[[Interval], Interval]]]:
+    """Yield functions of a matrix whose masked entries are 0 in another.
+
+    Those that round on the way read it as if it were rounded, too.
+    """
     low, high = np.nanmin(each.values), np.nanmax(each.values)
-    yield SAME, lambda x: x
-    if low >= 0:
-        yield "the exponentials of", lambda x: x.each(np.exp)
-        yield "the square roots of", lambda x: x.each(np.sqrt)
-        if ((one.values < 0) & (each.values == 0)).any():
-            yield "the ReLU of", lambda x: x.each(lambda end: np.maximum(end, 0))
-    if abs(low) <= 1 >= high:
-        yield "the tanh of", lambda x: x.each(np.tanh)
-    if low >= 0 and high <= 1 and not (one.values < 0).any():
-        yield "the shares in the sum of", lambda x: share(x.low, x.high)
-    yield from _softmaxes(each.values, one.values)
+    yield SAME, one, lambda x: x
+    could = {
+        "the exponentials of": low >= 0,
+        "the square roots of": low >= 0,
+        "the ReLU of": ((one.values < 0) & (each.values == 0)).any(),
+        "the tanh of": abs(low) <= 1 >= high,
+        "the shares in the sum of": low >= 0
+        and high <= 1
+        and ((one.values >= 0).all() and one.values.sum(axis=-1).all()),
+        _NORMALIZED: low < 0 < high and low**2 < each.values.shape[1] > high**2,
+    }
+    for name in compress(could, could.values()):
+        half = float(each.half.max()) if name == _NORMALIZED else 0.0
+        near = _agrees(each, one.through(name, half)).sum(axis=-1)
+        if (near if len(each.values) == 1 else near.sum()).max() >= _least(each.values.size):
+            yield name, one.rounded(half) if half else one, _OPERATIONS[name]
+    for says, make in _softmaxes(each.values, one.values):
+        yield says, one, make
     if root := _root(each, one):
-        yield f"1/√{root} times", lambda x: x / np.sqrt(root)
-    if low < 0 < high and max(-low, high) ** 2 < each.values.shape[1]:
-        yield "the normalized rows of", _normalized
+        yield f"1/√{root} times", one, lambda x: x / np.sqrt(root)
+
+
+_NORMALIZED = "the normalized rows of"
+
+
+def _reach(operation: Operation, *ranges: Interval) -> Interval:
+    return Interval(*operation.reach(*(Range(*ends_of(each)) for each in ranges)))
+
+
+def _variances(x: Interval) -> Interval:
+    return _reach(FeatureVariance(), x, _reach(FeatureMean(), x))
+
+
+def _normalized(x: Interval) -> Interval:
+    """Return rows without their mean, divided by their standard deviation."""
+    return _reach(Normalise(Fraction(0)), x, _reach(FeatureMean(), x), _variances(x))
+
+
+_OPERATIONS: dict[str, Callable[[Interval], Interval]] = {
+    says: partial(_reach, Stated(Statement(equation)))
+    for says, equation in (
+        ("the exponentials of", "Y[i,j] = exp(X[i,j])"),
+        ("the square roots of", "Y[i,j] = sqrt(X[i,j])"),
+        ("the ReLU of", "ReLU"),
+        ("the tanh of", "Tanh"),
+        ("the shares in the sum of", "DivideBySum"),
+    )
+} | {
+    _NORMALIZED: _normalized,
+    "the sums of rows of": partial(
+        _reach, Stated(Statement("Y[i,z in 1] = sum(X[i,c] for c in d)"))
+    ),
+    "the means of rows of": partial(_reach, FeatureMean()),
+    "the variances of rows of": _variances,
+}
+"""The operations of one matrix, with their names in the report."""
+_OF_ROWS = [*_OPERATIONS][-3:]
+_SOFTMAX = Stated(Statement("Softmax"))
 
 
 def _softmaxes(each: Matrix, one: Matrix) -> Iterator[tuple[str, Callable[[Interval], Interval]]]:
@@ -501,17 +597,12 @@ def _softmaxes(each: Matrix, one: Matrix) -> Iterator[tuple[str, Callable[[Inter
             yield says.strip(), partial(_of_columns, make) if by else make
 
 
+def _as_row(make: Callable[[Interval], Interval], x: Interval) -> Any:
+    return make(x).transpose()
+
+
 def _of_columns(make: Callable[[Interval], Interval], x: Interval) -> Any:
     return make(x.transpose()).transpose()
-
-
-def _normalized(x: Interval) -> Interval:
-    """Return rows without their mean, divided by their standard deviation."""
-    middle, half = (x.low + x.high) / 2, (x.high - x.low) / 2
-    size = middle.std(axis=-1, keepdims=True)
-    made = (middle - middle.mean(axis=-1, keepdims=True)) / size
-    off = (2 + np.abs(made)) * half.max(axis=-1, keepdims=True) / size
-    return Interval(made - off, made + off)
 
 
 def _root_of_softmax(each: Matrix, one: Matrix) -> int:
@@ -527,7 +618,7 @@ def _root_of_softmax(each: Matrix, one: Matrix) -> int:
 
 def _weights(is_hidden: Matrix | bool, root: int, x: Interval) -> Interval:
     low, high = (np.where(is_hidden, -np.inf, end / root**0.5) for end in ends_of(x))
-    return softmax(low, high, [])
+    return _reach(_SOFTMAX, Interval(low, high))
 
 
 def _root(each: Shown, one: Shown) -> int:

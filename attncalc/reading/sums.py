@@ -6,6 +6,7 @@ neighbors, with the error that the rounding of their numbers allows. Sides with 
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import compress, pairwise
 from typing import Any, NamedTuple
 
@@ -27,6 +28,8 @@ NEAR_SUM = 0.1
 """The largest share by which a sum of listed numbers is wrong."""
 MOST_TOKENS, MOST_STARTS = 200, 20
 """The largest number of tokens of one side, and of places where its arithmetic may begin."""
+NOTHING = ("·", ".", "-")
+"""Signs of a table for a number that is 0, or left out."""
 FEWEST_EXACT, MOST_DOUBTFUL = 3, 4
 """The fewest right statements by exact numbers, and how many for each doubtful one, for numbers
 with fewer decimals than results to be exact."""
@@ -84,8 +87,9 @@ _TEX = (
     (re.compile(r"²"), "^2"),
     (re.compile(r"(?<=\d)\{,\}(?=\d)"), "."),
 )  # fmt: skip
-_UNIT = re.compile(
-    r"(?<=[\d)\]]) ?(?:bytes?|bits?|octets?|params|par[aá]m[eè]t\w{1,6}|floats?|tokens?|B) ?$",
+UNIT = re.compile(
+    r"(?<=[\d)\]]) ?(?:bytes?|bits?|octets?|params|par[aá]m[eè]t\w{1,6}|floats?|tokens?"
+    r"|[KMGT]?i?B) ?$",
     re.IGNORECASE,
 )
 """The unit of a left side."""
@@ -151,6 +155,8 @@ _NO_WORDS = frozenset({*_CALLED.split(), *_SPOKEN.split(), *_NAMED})
 _MEANT = frozenset({*_NAMED, "e", "frac"})
 _OPERATES = _MEANT | {*"+-*·⊙/^@ᵀ"}
 _OPERATORS = ("+", "*", "·", "⊙", "/", "^")
+_LETTERS = "aàeéyoи"
+"""Words of one letter."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -421,7 +427,7 @@ def _statements(lines: Iterable[_Line]) -> Iterator[_Stated]:
             continue
         names.row(line)
         for part in _parts(plain(line)):
-            first, *others = (_UNIT.sub("", e) for e in _SIGN.split(_LISTED.sub("", part)))
+            first, *others = (UNIT.sub("", e) for e in _SIGN.split(_LISTED.sub("", part)))
             tokens, is_next = tokens_of(first), bool(others) and not first.strip()
             lefts = before if is_next else _readings(tokens, first, names)
             labels = labels if is_next else names.labels([], tokens)
@@ -558,7 +564,7 @@ def _is_apart(tokens: list[Token], i: int, text: str) -> bool:
     is_spaced = text[last.end : last.end + 1] == " " or text[first.start - 1] == " "
     if last.kind == "name" and first.text in "([" and last.end == first.start:
         return False  # an index, scores[0][2], or the argument of a function
-    if last.text in "aàeéyoи" and i > 1 and is_spaced and WORD.fullmatch(tokens[i - 2].text):
+    if last.text in _LETTERS and i > 1 and is_spaced and WORD.fullmatch(tokens[i - 2].text):
         return first.kind == "number" or last.text in "àéи"  # a word of one letter
     if last.kind == "name":
         is_list = last.text in ("sum", "mean", "max", "min") and first.kind == "number"
@@ -584,6 +590,7 @@ def _beginning(tokens: list[Token], text: str) -> _Side | None:
         after = tokens[count]
         is_spaced = after.end == len(text) or text[after.end] in " )]}*_\"'"
         is_word = bool(WORD.fullmatch(after.text)) and after.text.lower() not in _NO_WORDS
+        is_word |= after.text in _LETTERS and "number" in [e.kind for e in tokens[count + 1 :][:1]]
         is_end = after.text in ")]}#(" or (after.text in ",;.:!?" and is_spaced)
         if not (is_word or is_end or (after.text == "-" and text[after.end :][:1] == "-")):
             return None
@@ -729,7 +736,7 @@ def is_misprint(found: str, value: float) -> bool:
     """Return whether a number has one other digit, or is a usual misprint: 0.214 for 0.241."""
     meant = f"{value:.{_decimals(found)}f}"
     is_digit = len(found) == len(meant) and sum(map(str.__ne__, found, meant)) == 1
-    lost = {meant[:i] + meant[i + 1 :] for i in range(len(meant))} if len(found) > 3 else ()
+    lost = {meant[:i] + meant[i + 1 :] for i in range(len(meant))} if len(found) > 2 else ()
     near = (abs(float(e) - value) <= half_unit(e) + DUST for e in misprints(found))
     return is_digit or found in lost or any(near)
 
@@ -758,13 +765,46 @@ def names_sum(heading: str) -> bool:
     return _OF_SUMS.fullmatch(heading) is not None
 
 
+@lru_cache(maxsize=4096)
+def _read(text: str) -> _Side | None:
+    return _side(tokens_of(text), text) if text else None
+
+
+def bounds(text: str, *, whole: bool = False) -> tuple[float, float]:
+    """Return the range of a number, or of arithmetic, whose numbers are rounded.
+
+    It is endless for a vector, or a sign for nothing, and NaN for other text.
+
+    whole: whether whole numbers are rounded, too.
+    """
+    side = _read(text)
+    if side is None or side.value.size > 1:
+        return (-np.inf, np.inf) if side or text in NOTHING else (np.nan, np.nan)
+    slack = _slack(side, 0, (), whole=whole)
+    return float(np.squeeze(side.value) - slack), float(np.squeeze(side.value) + slack)
+
+
 def compared(line: int, left: str, right: str, strict: int = 0) -> list[Sum]:
     """Return what statement two plain texts make that are arithmetic; [] for others.
 
     right: a number, or a vector of numbers.
     strict: 2 if all numbers with fewer decimals are exact.
     """
-    sides = [side for each in (left, right) if (side := _side(tokens_of(each), each))]
+    sides = [side for each in (left, right) if (side := _read(each))]
     if len(sides) < 2 or not sides[1].is_literal:
         return []
     return _compared(_Stated(line, line, sides[:1], "=", sides[1]), (), strict=strict)
+
+
+def meant_instead(one: Sum) -> Iterator[tuple[str, str]]:
+    """Yield the numbers of a wrong statement whose misprint it shows, and what they are meant as.
+
+    >>> (one,) = sums_in(["0.21 + 0.57 = 0.87"])
+    >>> [*meant_instead(one)]
+    [('0.21', '0.12')]
+    """
+    for number in dict.fromkeys(_ANY.findall(one.text)):
+        for text in misprints(number) if _decimals(number) >= _decimals(one.result) else ():
+            made = compared(one.line, one.text.replace(number, text), one.result)
+            if made and made[0].is_right:
+                yield number, text

@@ -2,9 +2,25 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby, permutations
 
-from attncalc.reading.sums import MOST_RIGHT, Sum, compared, is_sure, names_sum, plain
+import numpy as np
+
+from attncalc.base.types import Range
+from attncalc.equations.bound import reach
+from attncalc.equations.tree import Equation, parse
+from attncalc.reading.sums import (
+    MOST_RIGHT,
+    NOTHING,
+    UNIT,
+    Sum,
+    bounds,
+    compared,
+    is_sure,
+    names_sum,
+    plain,
+)
 
 MOST_COLUMNS, MOST_ROWS, FEWEST_ROWS = 8, 60, 3
 ENOUGH, MISPRINTED = 9, 2
@@ -27,15 +43,27 @@ def sums_of_tables(lines: Sequence[str]) -> Iterator[Sum]:
         told: dict[int, Sum] = {}
         for last in range(1, width) if len(rows) > FEWEST_ROWS else ():
             headings = [*map(_heading, rows[0][1])]
+            columns = [_column(rows, k, is_result=k == last) for k in range(last + 1)]
             found = (
                 _wrong(rows, way, last, strict, _is_said(headings, way, last))
-                for way in _ways(last)
+                for way in (*_ways(last), *_multiples(columns))
+                if _is_possible(columns, way)
                 for strict in (0, 2)
             )
             for one in filter(None, found):
                 told.setdefault(one.line, one)
                 break
         yield from told.values()
+        yield from _wrong_totals(rows)
+
+
+def _wrong_totals(rows: Sequence[tuple[int, list[str]]]) -> Iterator[Sum]:
+    """Yield the misprinted numbers of a last row of sums, for the columns above them."""
+    *above, (line, totals) = rows or [(0, [""])]
+    for k in range(1, len(totals)) if names_sum(totals[0]) else ():
+        terms = [cells[k] for _, cells in above if any(map(str.isdecimal, cells[k]))]
+        made = compared(line, " + ".join(terms), totals[k])
+        yield from made if made and not made[0].is_right and is_sure(made, 1) else []
 
 
 def _cells(line: str) -> list[str]:
@@ -44,7 +72,9 @@ def _cells(line: str) -> list[str]:
         line = re.sub(r"\\\\.*|\\(?:hline|midrule|toprule|bottomrule)", "", line).replace("&", "|")
     if "|" not in line and len(columns := re.split(r"\s{2,}|\t", line.strip())) > 2:
         line = "|".join(columns)
-    return plain(line).strip().strip("|").split("|") if "|" in line else []
+    cells = plain(line).strip().strip("|").split("|") if "|" in line else []
+    numbers = (UNIT.sub("", each.strip()) for each in cells)
+    return [a if a.isdecimal() else each.strip() for a, each in zip(numbers, cells, strict=True)]
 
 
 def _ways(last: int) -> Iterator[_Way]:
@@ -54,6 +84,54 @@ def _ways(last: int) -> Iterator[_Way]:
     for i in range(last - 2):
         yield range(i, last), " + ".join(["{}"] * (last - i))
         yield range(i, last), "".join(f"-{{{k}}}·ln({{{k}}})" for k in range(last - i))  # entropy
+
+
+def _column(rows: Sequence[tuple[int, list[str]]], k: int, *, is_result: bool) -> Range:
+    """Return the ranges of the numbers of a column."""
+    return Range(*np.transpose([bounds(cells[k], whole=is_result) for _, cells in rows]))
+
+
+@lru_cache(maxsize=256)
+def _equation(says: str, count: int) -> Equation:
+    """Return the formula of a column as an equation."""
+    for sign, name in (("·", "*"), ("√", "sqrt"), ("ln", "log"), ("^", " ** ")):
+        says = says.replace(sign, name)
+    return parse(f"y[i] = {says.format(*(f'x{k}[i]' for k in range(count)))}")
+
+
+@np.errstate(invalid="ignore")  # of vectors, which are endless
+def _is_possible(columns: Sequence[Range], way: _Way) -> bool:
+    """Return whether one row with numbers may not follow so, and all others may.
+
+    It may if its exact numbers do not, and the others if those within twice the rounding do.
+    """
+    *own, last = (columns[i] for i in (*way[0], -1))
+    known = ~np.isnan([each.low for each in (*own, last)]).any(axis=0)
+    for times, fewest, most in ((2, 0, 1), (0, 1, known.size)):
+        near = {f"x{k}": Range.around(e.middle, times * e.spread) for k, e in enumerate(own)}
+        made = reach(_equation(way[1], len(own)), near)
+        off = known & ~((made.low <= last.high) & (made.high >= last.low))
+        is_endless = np.isnan(made.low)
+        count = (off & ~is_endless).sum() if times else off.sum()
+        if not fewest <= count <= most or (known & ~off | is_endless).sum() < 1:
+            return False
+    return True
+
+
+@np.errstate(all="ignore")
+def _multiples(columns: Sequence[Range]) -> list[_Way]:
+    """Return by which whole number a column is multiplied or divided for the last, in most rows."""
+    found: list[_Way] = []
+    for i, each in enumerate(columns[:-1]):
+        known = each.middle[~np.isnan(each.middle)]
+        if np.array_equal(known, 1 + np.arange(known.size)):
+            continue  # the numbers of rows
+        ratios = columns[-1].middle / each.middle
+        for sign, by in (("·", ratios), ("/", 1 / ratios)):
+            whole = by[(by == np.round(by)) & (by > 1) & np.isfinite(by)].tolist()
+            if len(whole) >= FEWEST_ROWS - 1:
+                found.append(((i,), f"{{}} {sign} {max(whole, key=whole.count):.0f}"))
+    return found
 
 
 def _is_said(headings: Sequence[str], way: _Way, last: int) -> bool:
@@ -79,8 +157,8 @@ def _wrong(
     of, says = way
     right, wrong = list[str](), list[list[Sum]]()
     for line, cells in rows:
-        own = [cells[i].strip() for i in of]
-        own = ["0" if e in ("·", ".", "-") and " + " in says else e for e in own if e]
+        own = [cells[i] for i in of]
+        own = ["0" if e in NOTHING and " + " in says else e for e in own if e]
         terms = [f"({e})" if {*"+-/·"} & {*e} else e for e in own]
         left = says.format(*terms) if len(terms) == len(of) else ""
         made = compared(line, left, cells[last], strict)
@@ -89,7 +167,8 @@ def _wrong(
         if len(wrong) > 1:
             return None
     digits = sum(len(re.sub(r"^\D*[0.]*|\D", "", each)) for each in {*right})
-    if not wrong or len(right) < FEWEST_ROWS - 1:
+    count = sum(len(each.split(",")) for each in right)
+    if not wrong or count < (1 if is_said else FEWEST_ROWS - 1):
         return None
     digits += MISPRINTED * is_sure(wrong[0], 1)
     is_right = digits >= (1 if is_said else ENOUGH)

@@ -1,7 +1,7 @@
 """`attncalc check --lesson lesson.md`: compares a document with its own numbers."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
@@ -35,7 +35,7 @@ from attncalc.reading.lesson import (
     numbers_of,
     read_lesson,
 )
-from attncalc.reading.sums import Sum, half_unit, sums_in
+from attncalc.reading.sums import Sum, half_unit, meant_instead, sums_in
 from attncalc.reading.table_sums import sums_of_tables
 from attncalc.writing.forms import form_of
 from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
@@ -102,7 +102,7 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         found.append(one._replace(where=where, line=ends[0], last=ends[1]))
 
     sums = [*sums_in(lesson.arithmetic), *sums_of_tables(lesson.arithmetic)]
-    wrong = {(s.line, s.result) for s in sums if not s.is_right}
+    wrong = {(s.line, s.result): s.right for s in sums if not s.is_right}
     known = related(lesson.with_points, wrong)
     results = [(s.line, s.last, {*numbers_of(s.result)}) for s in sums if s.is_right]
     made = [*_made(known.made, sums, len(lesson.lines))]
@@ -112,7 +112,10 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
             for each in _by_own_results([*placed], results, made):
                 keep(*each)
     of_others = partial(_of_relations, wrong=known.unlike)
-    for make in (of_others, partial(_of_sums, sums=sums, seen=seen), _of_repeated):
+    of_sums = partial(
+        _of_sums, sums=sums, seen=seen, misprints={(one.found, one.right) for one in known.unlike}
+    )
+    for make in (of_others, of_sums, _of_repeated):
         for each in (*make(lesson, found),):
             keep(*each)
     numbers = range(1, len(lesson.lines) + 1)
@@ -153,9 +156,13 @@ def _of_relations(
 
 
 def _of_sums(
-    lesson: Lesson, found: Sequence[Finding], sums: Sequence[Sum], seen: set[int]
-) -> Iterator[Placed]:
-    """Yield the report of written-out arithmetic, but for wrong numbers that results report."""
+    lesson: Lesson, found: Sequence[Finding], sums: Sequence[Sum], seen: set[int],
+    misprints: Container[tuple[str, str]],
+) -> Iterator[Placed]:  # fmt: skip
+    """Yield the report of written-out arithmetic, but for wrong numbers that results report.
+
+    misprints: numbers that are known to be wrong, and the right ones.
+    """
     named = {
         (line, each.found.replace(",", "."))
         for each in found
@@ -165,9 +172,14 @@ def _of_sums(
     for one in sums:
         places = map(lesson.line, range(one.line, one.last + 1))
         is_named = any((place, one.result) in named for place in places)
-        if not is_named and (one.line not in seen or not one.is_right):
-            kind = RIGHT if one.is_right else WRONG
-            yield Finding(kind, one.text, found=one.result, right=one.right), one.line, one.last
+        meant = [] if one.is_right or is_named else [*meant_instead(one)]
+        is_right = one.is_right or any(each in misprints for each in meant)
+        if not is_named and (one.line not in seen or not is_right):
+            kind = RIGHT if is_right else WRONG
+            terms = " or ".join(dict.fromkeys(number for number, _ in meant))
+            why = f"it, or {terms}, is wrong" if meant else ""
+            result = Finding(kind, one.text, found=one.result, right=one.right, why=why)
+            yield result, one.line, one.last
 
 
 def _of_repeated(lesson: Lesson, found: Sequence[Finding]) -> Iterator[Placed]:
@@ -206,7 +218,8 @@ def _of_example(
             if name in needs and at < line and (not is_one or of == row)
         ]
         if one.kind == WRONG and behind:
-            why = f"it follows from a wrong number before it, {lesson.where(min(behind))}"
+            where = lesson.where(min(behind))
+            why = f"it follows from a wrong number before it, {where}, and is no second error"
             one = Finding(UNCHECKED, one.name, why=why)
         if (one.name, one.why) not in told:
             yield one, line, last
@@ -263,8 +276,8 @@ def _by_own_results(
     """Yield the report of an example.
 
     A wrong entry is left out if right arithmetic of the lesson gives it, from numbers that were
-    rounded before. A result is not checked if most of its wrong entries are right by themselves,
-    or if right arithmetic gives it as a vector.
+    rounded before, or if all of its matrix follows from an earlier one. A result is not checked if
+    most of its wrong entries are right by themselves, or if right arithmetic gives it as a vector.
 
     results: the results of right arithmetic.
     made: the matrices that are functions of earlier ones.
@@ -285,7 +298,7 @@ def _by_own_results(
             unit = 2 * half_unit(one.found.replace(",", "."))
             is_near = found and right and abs(found[0] - right[0]) < LATEST * unit < LATEST
             is_given = any({*found} <= numbers for _, _, numbers in results)
-            if is_near and (is_given or found == right):
+            if made_here or (is_near and (is_given or found == right)):
                 rounded.add(place)
     other |= {name for name, each in right_by_name.items() if 1 < len(each) < 2 * sum(each)}
     for name, entries in groupby(enumerate(placed), lambda each: each[1][0].name):
