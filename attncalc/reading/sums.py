@@ -799,7 +799,7 @@ def compared(line: int, left: str, right: str, strict: int = 0) -> list[Sum]:
 def meant_instead(one: Sum) -> Iterator[tuple[str, str]]:
     """Yield the numbers of a wrong statement whose misprint it shows, and what they are meant as.
 
-    >>> (one,) = sums_in(["0.21 + 0.57 = 0.87"])
+    >>> (one,) = sums_in(["0.21 + 0.57 = 0.69"])
     >>> [*meant_instead(one)]
     [('0.21', '0.12')]
     """

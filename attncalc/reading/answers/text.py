@@ -485,7 +485,7 @@ def _matrices(
     parts: list[Part], expected: Expected, found: Collected
 ) -> Mapping[str, WrittenMatrix]:
     by_name: dict[str, list[Part]] = {}
-    for part in parts:
+    for part in _with_outputs_of_heads(parts, expected, found):
         by_name.setdefault(part.name, []).append(part)
     matrices = {}
     for name, own in by_name.items():
@@ -612,6 +612,28 @@ def _in_order(parts: list[Part], expected: Expected, found: Collected) -> list[P
             found.remarks.append(f"{lines}: these are taken as the {of}s of {name}, in their order")
             counted = [*enumerate(parts, start=1)]
             return [p._replace(row=i) if of == "row" else p._replace(head=i) for i, p in counted]
+    return parts
+
+
+def _with_outputs_of_heads(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return outputs as those of heads if each head has its own before all; otherwise list them.
+
+    Otherwise the last of them would count as a correction of the others.
+    """
+    heads, shape = expected.heads("H"), expected.shape("H")[-2:]
+    wholes = [part for part in parts if part.name == "O" and part.is_whole and not part.is_again]
+    if not heads or len(wholes) < 2 or any(part.name == "H" for part in parts):
+        return parts
+    *own, last = wholes
+    if len(own) == heads and all(part.size == shape for part in own):
+        lines = " and ".join(str(part.line) for part in own)
+        found.remarks.append(f"lines {lines}: these outputs are taken as those of the heads")
+        named = {id(p): p._replace(name="H", head=h) for h, p in enumerate(own, start=1)}
+        return [named.get(id(part), part) for part in parts]
+    why = f"there are outputs on line {last.line} too: say which are those of a head"
+    for part in own:
+        if _differ([part], last):
+            _leave(part, why, found)
     return parts
 
 

@@ -60,18 +60,21 @@ def _with_equal(lines: list[str], labels: Tokens) -> list[str]:
         count = sorted(each for i, _ in own for each in names[i])
         is_whole = not any(labels.queries) or count == sorted(labels.queries)
         for i, match in own if is_run and is_whole and len(rows) > 1 else ():
-            said = [each for each in _NAME.findall(match["rest"]) if each in rows]
-            if names[i][0] not in rows and len(said) == 1:
-                inner = _NUMBERS.search(match["rest"])
+            inner = _NUMBERS.search(match["rest"])
+            words = _NAME.findall(_NUMBERS.sub("", match["rest"]))
+            said = [each for each in words if each in rows]
+            others = "".join(each for each in words if each not in rows)
+            if names[i][0] not in rows and len(said) == 1 and others.isalpha():
                 made[i] = f"{match['row']}: {inner[1] if inner else rows[said[0]]}"
     return made
 
 
 def _tokens_of(match: "re.Match[str] | None", labels: Tokens) -> list[str]:
-    """Return the tokens, or other names without any, whose row a line states; [] for others."""
-    tokens = [each for each in _AND.split(match["row"]) if each] if match else []
-    are_known = not any(labels.queries) or all(map(labels.__contains__, tokens))
-    return tokens if are_known else []
+    """Return the tokens whose row a line states, or its name if no token has one; or []."""
+    if match is None or not any(labels.queries):
+        return [match["row"]] if match and " " not in match["row"] else []
+    tokens = [each for each in _AND.split(match["row"]) if each]
+    return tokens if all(map(labels.__contains__, tokens)) else []
 
 
 def _of_each(lines: list[str], labels: Tokens) -> list[str]:

@@ -23,6 +23,7 @@ from attncalc.reading.plain.tables import (
     cells_of_table,
     groups_by_name,
     groups_of_table,
+    sections_of_table,
     table_at,
 )
 
@@ -200,6 +201,17 @@ class _Parter:
     def _table(self, i: int, count: int) -> bool:
         """Read a table if it contains numbers, or blanks to fill in."""
         lines = self.lines[i : i + count]
+        if sections := sections_of_table(lines, self.names_a_row):
+            for heading, own in sections:
+                text = f"{heading.text.rstrip(':')}:"
+                if heading.text:
+                    self._add(Block(heading.number, heading.number, text, [heading.text]))
+                self._table_of(own)
+            return True
+        return self._table_of(lines)
+
+    def _table_of(self, lines: Sequence[Line]) -> bool:
+        """Read a single table if it contains numbers, or blanks to fill in."""
         count = len(lines)
         text = " / ".join(line.text.strip() for line in lines)
         first, last = lines[0].number, lines[-1].number

@@ -50,7 +50,7 @@ def stacked(document: Document, labels: Container[str] = ()) -> list[Line]:
     lines = _apart([*_below_own_names([*_columns_of_page(document.lines)], labels)])
     document.lines = [_without_bullet(line) for line in lines]
     lines = [_with_lists(document, line) for line in _with_bars(document)]
-    lines = _stacked(document, lines)
+    lines = _stacked(document, _joined(lines))
     return [_with_heads(document, line) for line in lines]
 
 
@@ -256,6 +256,26 @@ def _with_lists(document: Document, line: Line) -> Line:
             kept = Grid((rows,), line.number, line.number, "stack")
             return Line(line.number, f"{match[1]} {document.add(kept)}")
     return line
+
+
+def _joined(lines: list[Line]) -> list[Line]:
+    """Join the lines of work that continues below."""
+    found: list[Line] = []
+    for line in lines:
+        before = found[-1].text if found else ""
+        goes_on = "=" in before and len(before) < 2000 and not GRID.search(before)
+        goes_on = goes_on and any(map(str.isalnum, before))  # not a frame: +====+
+        if (
+            goes_on
+            and line.text.strip()
+            and (
+                _GOES_ON.match(line.text) or (_OPEN_END.search(before) and "=" not in line.text[:6])
+            )
+        ):
+            found[-1] = _with_text(found[-1], f"{before.rstrip()} {line.text.strip()}")
+        else:
+            found.append(line)
+    return found
 
 
 def _with_text(line: Line, text: str) -> Line:

@@ -8,6 +8,7 @@ import unicodedata
 from itertools import groupby
 from typing import NamedTuple
 
+from attncalc.reading.plain.html_tables import with_flat_tables
 from attncalc.reading.plain.marks import BREAK, COMMA, UNMARKED, WIDE
 from attncalc.reading.plain.printed import with_printed
 from attncalc.reading.plain.programs import without_session
@@ -232,7 +233,7 @@ def _plain(tag: "re.Match[str]") -> str:
 
 
 def _without_tags(text: str) -> str:
-    text = _TAGS.sub(_plain, text.replace("</tr>", "|"))
+    text = _TAGS.sub(_plain, with_flat_tables(text).replace("</tr>", "|"))
     return unescaped(text.replace("&nbsp;", " ")).translate(_CHARACTERS)
 
 
