@@ -321,11 +321,8 @@ class _Collector(Keeper):
             return False
         if width and width != (len(grid.rows[0]),):
             return True
-        if (
-            not name.row
-            or not (self.is_fresh or self.counts == label.matrix)
-            or label.matrix == name.matrix
-        ):
+        is_below = self.is_fresh or self.counts == label.matrix
+        if not (name.row and is_below and label.matrix != name.matrix):
             return False
         if name.matrix == "S" and label.matrix in ("S_scaled", "S_masked"):
             return not self._is_row_of(name, grid)

@@ -9,7 +9,7 @@ from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Unread, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import attention_in, connection_in, is_open, names_in
-from attncalc.reading.answers.map_order import MOST_BETWEEN, places_of
+from attncalc.reading.answers.map_order import MOST_BETWEEN, NUMBERED, places_of
 from attncalc.reading.answers.map_periods import CALL
 from attncalc.reading.answers.map_statements import statements
 from attncalc.reading.answers.map_words import labels_of, lexemes_in, place_of
@@ -24,7 +24,7 @@ _RULE = re.compile(r"[\s|+:=─━┼│-]*")
 _ASIDE = re.compile(r"\(([^()\d]{0,60})\)")
 _CELLS = re.compile(rf"[|│&\t{CELL}]|  ++")
 _PLACES, _ALL_PLACES = re.compile(r"\d{1,3}"), re.compile(r"[#%\s]*(?:\[1\])?[\s\[\](),\d]{1,80}")
-_OWN = re.compile(r"(?:token )?\d{1,7}(?: \(.{1,80}\))?|\d{1,7} more|.{0,60}[_?…].{0,60}")
+_OWN = re.compile(rf"{NUMBERED}|\d{{1,7}} more|.{{0,60}}[_?…].{{0,60}}")
 _TEX_ROW = re.compile(
     r"\\\\(?:\[[^\]]{0,20}\])?|\\(?:hline|toprule|midrule|bottomrule|text(?:bf|it|rm)?)\b|[{}]"
 )

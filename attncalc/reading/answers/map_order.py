@@ -93,8 +93,9 @@ _TAG = re.compile(
 )
 _ROW_OF = re.compile(r"\brows? of (?:the )?\$?X_?\{?([12])\}?\$?(?!\w)", re.IGNORECASE)
 """A token by its matrix: the first row of X2."""
-_BESIDE = re.compile(r"(?:token )?(\d{1,7})(?: \(.{1,80}\))?")
+NUMBERED = r"(?:token )?(\d{1,7})(?: \(.{1,80}\))?"
 """A token by its number, perhaps with its name: token 2, 2 (cat)."""
+_BESIDE = re.compile(NUMBERED)
 _ACCENT = re.compile(r"\\(['`^\"~])\{?([A-Za-z])\}?")
 """A letter with an accent in LaTeX, which unicodedata composes."""
 _NTH = re.compile(r"(\d)\.?[ºª]")
@@ -438,10 +439,10 @@ def lines_in_brackets(
     read: Sequence[WrittenConnection], texts: Mapping[int, str], labels: Tokens
 ) -> Iterator[int]:
     """Yield the lines of a map without a second input, which words in brackets may name."""
-    for each in read:
+    for each in (e for e in read if e.is_told and not e.second):
         own = {name for e in read if e.line == each.line for name in (e.output, *e.most, *e.second)}
         words = {*_LETTERS.findall(" ".join(_ASIDE.findall(texts[each.line])))}
-        if each.is_told and not each.second and not (words - own).isdisjoint(labels.keys):
+        if not (words - own).isdisjoint(labels.keys):
             yield each.line
 
 

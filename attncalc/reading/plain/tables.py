@@ -72,33 +72,6 @@ def _tabs(lines: Sequence[Line], start: int) -> int:
     return 0 if has_words or not count else count
 
 
-def sections_of_table(
-    lines: Sequence[Line], is_name: Callable[[str], bool]
-) -> list[tuple[Line, list[Line]]]:
-    """Return the sections of a sheet in one table, each with its heading; [] for others.
-
-    The heading has its own row. Names of columns may be above all sections, or below a heading
-    outside the table.
-    """
-    found: list[tuple[Line, list[Line]]] = []
-    above: list[Line] = []
-    for line in lines:
-        cells = [cell for row in cells_by_line([line]) for cell in row if cell]
-        is_named = len(cells) == 1 and not is_number_cell(cells[0]) and is_name(cells[0])
-        is_named = is_named and not (above and _OF_A_ROW.fullmatch(cells[0]))
-        if is_named:
-            found.append((Line(line.number, cells[0]), []))
-        elif cells and not found:
-            above.append(line)
-        elif cells:
-            found[-1][1].append(line)
-    if len(found) + bool(found and above) < LEAST or not all(own for _, own in found):
-        return []
-    rows = cells_by_line(above) if above else []
-    has_rows = any(is_number_cell(cell) for row in rows for cell in row)
-    return [(Line(above[0].number, ""), above), *found] if has_rows else found
-
-
 def is_numbered_heading(text: str) -> bool:
     """Return whether a line is a list number and words, as word processors paste headings."""
     match = _NUMBERED.match(text) if len(text) < LONGEST_HEADING else None
@@ -161,6 +134,33 @@ def _without_gaps(rows: Rows) -> Rows:
     width = max(map(len, rows))
     kept = [j for j in range(width) if any(row[j : j + 1] != [""] for row in rows if row[j:])]
     return [[row[j] for j in kept if j < len(row)] for row in rows]
+
+
+def sections_of_table(
+    lines: Sequence[Line], is_name: Callable[[str], bool]
+) -> list[tuple[Line, list[Line]]]:
+    """Return the sections of a sheet in one table, each with its heading; [] for others.
+
+    The heading has its own row. Names of columns may be above all sections, or below a heading
+    outside the table.
+    """
+    found: list[tuple[Line, list[Line]]] = []
+    above: list[Line] = []
+    for line in lines:
+        cells = [cell for row in cells_by_line([line]) for cell in row if cell]
+        is_named = len(cells) == 1 and not is_number_cell(cells[0]) and is_name(cells[0])
+        is_named = is_named and not (above and _OF_A_ROW.fullmatch(cells[0]))
+        if is_named:
+            found.append((Line(line.number, cells[0]), []))
+        elif cells and not found:
+            above.append(line)
+        elif cells:
+            found[-1][1].append(line)
+    if len(found) + bool(found and above) < LEAST or not all(own for _, own in found):
+        return []
+    rows = cells_by_line(above) if above else []
+    has_rows = any(is_number_cell(cell) for row in rows for cell in row)
+    return [(Line(above[0].number, ""), above), *found] if has_rows else found
 
 
 def groups_by_name(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dict[str, Rows]:
