@@ -56,6 +56,7 @@ LLAMA3 = {
     "rope_theta": 500.0,
 }
 GPT2 = {"vocab_size": 50, "n_positions": 32, "n_embd": 16, "n_layer": 3, "n_head": 4}
+XLM = {"vocab_size": 50, "emb_dim": 16, "n_layers": 3, "n_heads": 4, "pad_token_id": 4}
 YARN = {
     "rope_type": "yarn",
     "rope_theta": 100.0,
@@ -771,6 +772,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "XLMRobertaForSequenceClassification",
         SMALL | {"num_labels": 3},
     ),
+    "XLM of next words": ("XLMConfig", "XLMWithLMHeadModel", XLM | {"causal": True}),
     "ELECTRA": ("ElectraConfig", "ElectraModel", SMALL | {"embedding_size": 16}),
     "ELECTRA of masked words": (
         "ElectraConfig",
@@ -1175,6 +1177,36 @@ def test_encoders_and_decoders_are_those_of_the_package(name: str, tmp_path: Pat
         if layer < count - 1:
             near(solution["Y"], out.decoder_hidden_states[layer + 1])
     near(solve(open_model(tmp_path, **given))["logits"], out.logits[:, -1:])
+
+
+def test_flaubert_normalizes_before_each_part_if_its_config_says_so(tmp_path: Path) -> None:
+    """The package reads its own cache as a list there, which it is not."""
+
+    class NoCache:
+        get_seq_length = staticmethod(lambda: 0)
+        __getitem__ = staticmethod(lambda layer: None)
+
+    config = transformers.FlaubertConfig(**XLM, pre_norm=True)
+    model = spread_out(transformers.FlaubertWithLMHeadModel(config))
+    model.save_pretrained(tmp_path)
+    with torch.no_grad():
+        out = model(torch.tensor([IDS]), cache=NoCache(), output_hidden_states=True)
+    found = solve(open_model(tmp_path, tokens=IDS, layer=0))
+    near(found["Y"], out.hidden_states[1])
+    near(solve(open_model(tmp_path, tokens=IDS))["logits"], out.logits)
+
+
+def test_what_of_xlm_is_not_read_is_refused_or_told(tmp_path: Path) -> None:
+    """A layer is no module, padding has no weight, and a sum of languages is not computed."""
+    model = made("XLM of masked words", tmp_path)
+    with pytest.raises(InputError, match="a layer of XLM is no module: not traced"):
+        trace(model, torch.tensor([IDS]))
+    with pytest.raises(InputError, match=r"token 4 is padding \(pad_token_id\)"):
+        open_model(tmp_path, tokens=[3, 4, 5])
+    config = transformers.XLMConfig(**XLM, n_langs=2)
+    transformers.XLMModel(config).save_pretrained(tmp_path)
+    remarks = " ".join(open_model(tmp_path, tokens=IDS).remarks)
+    assert 'no part of what is shown: "lang_embeddings.weight"' in remarks
 
 
 def near(found: Any, expected: Any, most: float = NEAR) -> None:
@@ -1667,6 +1699,14 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
         DBRX
         | {"attn_config": {"kv_n_heads": 1, "clip_qkv": 0.5, "rope_theta": 1e4}}
         | {"ffn_config": DBRX["ffn_config"] | {"moe_normalize_expert_weights": None}},
+    ),
+    "XLM": ("XLMConfig", "XLMModel", XLM | {"gelu_activation": False}),
+    "XLM of masked words": ("XLMConfig", "XLMWithLMHeadModel", XLM),
+    "XLM of classes": ("XLMConfig", "XLMForSequenceClassification", XLM | {"num_labels": 3}),
+    "FlauBERT of masked words": (
+        "FlaubertConfig",
+        "FlaubertWithLMHeadModel",
+        XLM | {"tie_word_embeddings": False},
     ),
     "XLNet": ("XLNetConfig", "XLNetModel", XLNET),
     "XLNet of masked words": ("XLNetConfig", "XLNetLMHeadModel", XLNET | {"ff_activation": "relu"}),

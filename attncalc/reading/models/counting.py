@@ -44,7 +44,7 @@ _SHARED = ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_si
            "shared_intermediate_size")  # fmt: skip
 """The width of a shared expert."""
 _FOURFOLD = ("gpt2", "openai-gpt", "gpt_bigcode", "gptj", "codegen", "gpt_neo", "bloom", "falcon",
-             "mpt")  # fmt: skip
+             "mpt", "xlm", "flaubert")  # fmt: skip
 """The types whose feed-forward part is 4 times as wide as tokens, if the config does not say."""
 _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
@@ -591,7 +591,7 @@ class _Counting:
         ins = wide = self.sizes["e" if self.is_narrow else "d"]
         self.sizes["labels"] = len(head.labels) or self._labels()
         if head.behind and is_of_classes:
-            wide = self._size("classifier_proj_size")
+            wide = self._labels() if head.labels else self._size("classifier_proj_size")
             self._project("pre", self.d, wide, bias=True)
         elif "W_pre" in tensors:
             wide = self._hidden(head, tensors["W_pre"], ins)

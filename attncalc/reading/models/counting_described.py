@@ -44,7 +44,7 @@ def count_described(folder: Path, family: Any, load: Load) -> Count:
         of_side = f"{side.family.settings['block']} " if model.decoder else ""
         kinds: dict[Any, list[int]] = {}
         for layer in range(side.count):
-            start = side.place(layer)
+            (start,) = side.places_of(layer)
             names = [name for name in side.weights if name.startswith(start)]
             shapes = tuple((name.removeprefix(start), side.weights.shape(name)) for name in names)
             kind = repr(side.family.of_layer(side.config, layer)), shapes

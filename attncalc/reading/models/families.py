@@ -1359,6 +1359,63 @@ _OF_EITHER_VERSION = {
     for name, names in _OF_MASKED.tensors.items()
 }
 _OF_DEBERTA = _hidden_classes("pooler.dense", activation=an_activation("pooler_hidden_act"))
+_OF_BEAMS = Head(  # the end of an answer is searched for each of the best starts
+    {},
+    CLASSES,
+    beside=(
+        *("W_beam_start", "W_beam_end", "gamma_beam", "beta_beam", "W_beam_end1"),
+        *("W_beam_answer", "beam_answer"),
+    ),
+    is_read=False,
+)
+_OF_LAST_SUMMARY = _hidden_classes(
+    "sequence_summary.summary",
+    "logits_proj",
+    one_of({"tanh": "tanh", **ACTIVATIONS}, "summary_activation"),
+    "last",
+    asks={"summary_type": ("last",), "summary_use_proj": (True,)},
+)
+_OF_SUMMARY: dict[str, Any] = {
+    "summary_type": ("first",),
+    "summary_use_proj": (True,),
+    "summary_activation": (None,),
+}
+_XLM = _POST.like(
+    "XLM: xlm flaubert",
+    "places=P pads=pad_token_id",
+    layers=("attentions.{}. layer_norm1.{}. ffns.{}. layer_norm2.{}.",),
+    norm=if_so("pre_norm", "pre", "post"),
+    activation=if_so("gelu_activation", "gelu", "relu", default=True),
+    tokens="embeddings.weight",
+    begins={"P": "position_embeddings.weight", **_at(_NORM, E="layer_norm_emb")},
+    own=_normed({each: f"layer_norm{each}.{{}}" for each in "12"}),
+    outputs={
+        "LMHeadModel": Head(_at(out="pred_layer.proj"), MASKED, "all", is_tied=True),
+        "ForMultipleChoice": Head(
+            _at(out="logits_proj"),
+            CLASSES,
+            "first",
+            behind=("sequence_summary.summary.weight", "sequence_summary.summary.bias"),
+            asks={**_OF_SUMMARY, "summary_proj_to_labels": (True,)},
+            labels=("this choice",),
+        ),
+        "ForSequenceClassification": Head(
+            _at(out="sequence_summary.summary"),
+            CLASSES,
+            "first",
+            asks={**_OF_SUMMARY, "summary_proj_to_labels": (True,)},
+        ),
+        **_OF_TOKENS,
+        "ForQuestionAnswering": _OF_BEAMS,
+    },
+    usual={"layer_norm_eps": 1e-12, "pad_token_id": 2},
+    asks={"causal": (False,), "is_encoder": (True,), "asm": (False,), "pad_index": (2,)},
+    remarks=where(
+        lambda config, _: config.count("n_langs", 1) > 1,
+        ("tokens have no language, as without langs",),
+        (),
+    ),
+)
 _DEBERTA_V3 = _BERT.like(
     "DeBERTa-v3: deberta-v2",
     widens="embeddings.embed_proj",
@@ -1903,17 +1960,23 @@ FAMILIES: tuple[Family, ...] = (
         biases="12",
         outputs={
             "LMHeadModel": Head(_at(out="lm_loss"), MASKED, "all", is_tied=True),
-            "ForSequenceClassification": _hidden_classes(
-                "sequence_summary.summary",
-                "logits_proj",
-                one_of({"tanh": "tanh", **ACTIVATIONS}, "summary_activation"),
-                "last",
-                asks={"summary_type": ("last",), "summary_use_proj": (True,)},
-            ),
+            "ForSequenceClassification": _OF_LAST_SUMMARY,
+            "ForMultipleChoice": replace(_OF_LAST_SUMMARY, labels=("this choice",)),
             **_OF_TOKENS,
+            "ForQuestionAnswering": _OF_BEAMS,
         },
         asks={"attn_type": ("bi",), "bi_data": (False,), "clamp_len": (-1,)},
         remarks=("tokens have no segments, as without token_type_ids",),
+    ),
+    _XLM,
+    _XLM.like(
+        "XLM: xlm flaubert",
+        "block=decoder causal=True",
+        outputs={
+            **_XLM.outputs,
+            "LMHeadModel": replace(_XLM.outputs["LMHeadModel"], gives=NEXT, reads="last"),
+        },
+        asks={**_XLM.asks, "causal": (True,)},
     ),
     _DEBERTA_V3,
     _DEBERTA_V3.like(

@@ -102,13 +102,13 @@ class Model:
         self.folder, self.config, self.weights, self.family = folder, config, weights, family
         self._notes = list(family.of("remarks", config))
         self._compared: dict[tuple[str, str], bool] = {}
-        self.root, self._pattern = _where(family, weights, folder)
+        self.root, self._starts = _where(family, weights, folder)
         if family.decoder and self.decoder is None:
             check_config(config, {"is_decoder": (False,)}, f"{family.title}, an encoder alone,")
         if any(name.startswith(LATER) for name in weights):
             self._notes.append(f"{LATER}… is not read: it predicts the tokens after the next one")
         if family.source:
-            start = self.root + self._pattern.partition("{}")[0]
+            (start,) = self._stacks
             check_stated(family, weights, self.root, start, self.architecture)
 
     @property
@@ -328,9 +328,15 @@ class Model:
         self._notes.append(f"P is a convolution of X over {weights.shape[2]} frames, then GELU")
         return {"X": X, "P": Owned(P), **self._beginnings(0, place)}
 
-    def place(self, number: int) -> str:
-        """Return the start of the names of a layer's tensors."""
-        return self.root + self._pattern.format(*self.family.of("stored", self.config, number))
+    def places_of(self, number: int) -> tuple[str, ...]:
+        """Return the starts of the names of a layer's tensors: one, unless its parts are apart."""
+        stored = self.family.of("stored", self.config, number)
+        return tuple(self.root + each.format(*stored) for each in self._starts)
+
+    @property
+    def _stacks(self) -> tuple[str, ...]:
+        """The starts of the names of the tensors of all layers."""
+        return tuple(self.root + each.partition("{}")[0] for each in self._starts)
 
     def layer(self, number: int, *, is_whole: bool = True) -> Fields:
         """Return the matrices and the settings of a layer, from 0; of one in part, what is there.
@@ -338,7 +344,6 @@ class Model:
         Raises InputError if there is no such layer, or it has unknown tensors, or lacks some.
         """
         self.check_number(number)
-        start = self.place(number)
         names = self._names(number)
         faults = [
             f"{quoted(name)} is in this layer, and nothing here reads it"
@@ -351,7 +356,8 @@ class Model:
         sides |= {side: [name for name in names if each in name] for side, each in own.items()}
         parts = {side: self._read(each, settings, faults, number) for side, each in sides.items()}
         if not names:
-            faults.append(f"layer {number} has no tensors: {start}… is not there")
+            first = self.places_of(number)[0]
+            faults.append(f"layer {number} has no tensors: {first}… is not there")
         if faults:
             raise InputError(in_place(str(self.folder), faults))
         for each in parts.values():
@@ -380,8 +386,8 @@ class Model:
 
         Those of experts are one.
         """
-        start, shared = self.place(number), self.family.of("sharing", self.config, number)
-        names = [name for name in self.weights if name.startswith(start)]
+        shared = self.family.of("sharing", self.config, number)
+        names = [name for name in self.weights if name.startswith(self.places_of(number))]
         names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
         names = [name for name in names if not name.endswith(self.family.ignored)]
         if shared is not None:
@@ -398,7 +404,7 @@ class Model:
         """Return what a layer reads of other places: its parts of some tensors, and shared keys."""
         parts: Fields = {}
         if (shared := self.family.of("sharing", self.config, number)) is not None:
-            start = self.place(shared)
+            (start,) = self.places_of(shared)
             parts |= {"shares": shared, "gain_kv": self._tensor(f"{start}input_layernorm.weight")}
         places = {n: self._stored(self.root + own) for n, own in self.family.of_layers.items()}
         if not any(places.values()):
@@ -561,7 +567,7 @@ class Model:
         One that equations alone read may be missing: then they do not read it.
         """
         own = self.family.shared[name]
-        starts = (self.root + self._pattern.format(0, 0), self.root)
+        starts = (self.root + self._starts[0].format(0, 0), self.root)
         stored = next((each + own for each in starts if self._stored(each + own)), "")
         is_needed = name.rpartition(".")[2] in KNOWN
         return self._tensor(stored or self.root + own) if stored or is_needed else None
@@ -735,9 +741,8 @@ class Model:
     @cached_property
     def fingerprint(self) -> bytes:
         """What tells it from other models, in any folder: settings, and numbers of all layers."""
-        start = self.root + self._pattern.partition("{}")[0]
         found = hashlib.sha256(repr(self.family.of_layer(self.config, 0)).encode())
-        for name in sorted(name for name in self.weights if name.startswith(start)):
+        for name in sorted(name for name in self.weights if name.startswith(self._stacks)):
             shape = self.weights.shape(name)
             rows = range(min(shape[0], 64) if len(shape) == 1 else 1) if shape and shape[0] else ()
             found.update(f"{name.removeprefix(self.root)} {shape}".encode())
@@ -908,10 +913,10 @@ def _flat(array: Matrix) -> Matrix:
     return array.reshape(-1, array.shape[-1])
 
 
-def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
-    """Return the prefix of all names of a model, and the path of its layers."""
-    for pattern in family.layers:
-        first = pattern.format(0, 0)
+def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, list[str]]:
+    """Return the prefix of all names of a model, and the prefixes of a layer after it."""
+    for starts in (each.split(" ") for each in family.layers):
+        first = starts[0].format(0, 0)
         places = ((name, f".{name}".find(f".{first}")) for name in weights)
         roots = [*dict.fromkeys(name[:at] for name, at in places if at >= 0)]
         if len(roots) > 1 and family.tower:
@@ -925,8 +930,8 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
                 f"{folder}: layer 0 fits {len(roots)} places, {said}: keep one model in the folder"
             )
         if roots:
-            return roots[0], pattern
-    wanted = " or ".join(pattern.format(0, 0) + "…" for pattern in family.layers)
+            return roots[0], starts
+    wanted = " or ".join(each.split(" ")[0].format(0, 0) + "…" for each in family.layers)
     raise InputError(
         f"{folder}: its config is that of {family.title}, and no tensor is called {wanted}"
     )

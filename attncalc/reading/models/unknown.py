@@ -1,6 +1,5 @@
 """The message about a model of an unknown type: its tensors by layer, and the nearest families."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from attncalc.base.errors import InputError
@@ -9,7 +8,7 @@ from attncalc.base.typed import quoted
 from attncalc.reading.models.families import FAMILIES
 from attncalc.reading.models.family import Family
 from attncalc.reading.models.folder import Config, Weights
-from attncalc.reading.models.names import EXPERT, OF_EACH, is_buffer, meaning_of, renamed
+from attncalc.reading.models.names import EXPERT, NUMBER, OF_EACH, is_buffer, meaning_of, renamed
 
 MOST_NEAR = 3
 _REASONS = {
@@ -20,7 +19,6 @@ _REASONS = {
     "donut-swin",
     "it has no attention": "rwkv xlstm fnet",
     "its attention is an approximation": "nystromformer yoso mra reformer",
-    "each part of its layers has a list of its own": "xlm flaubert",
     "its layers have adapters, one for each language": "xmod",
     "its layers are narrower than the tokens between them": "mobilebert",
     "its projections are convolutions": "squeezebert convbert",
@@ -37,7 +35,6 @@ _REASONS = {
 }
 WHY = {kind: reason for reason, kinds in _REASONS.items() for kind in kinds.split()}
 """Why some known types are not opened."""
-_NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 
 
 def unknown(config: Config, weights: Weights) -> InputError:
@@ -62,7 +59,7 @@ def alike(weights: Iterable[str]) -> dict[str, list[str]]:
     """Return the names of tensors by form: those of one form differ in numbers alone."""
     found: dict[str, list[str]] = {}
     for name in weights:
-        found.setdefault(_NUMBER.sub("#", name), []).append(name)
+        found.setdefault(NUMBER.sub("#", name), []).append(name)
     return found
 
 
@@ -158,17 +155,20 @@ def _quoted(names: Iterable[str]) -> Iterator[str]:
 
 def _reads(side: Family, name: str) -> bool:
     """Return whether a side of a family reads a tensor, in, before or after its layers."""
-    numbered = f".{_NUMBER.sub('{}', name)}"
-    if any(f".{_NUMBER.sub('{}', pattern)}" in numbered for pattern in side.layers):
+    numbered = f".{NUMBER.sub('{}', name)}"
+    starts = " ".join(side.layers).split(" ")
+    if any(f".{NUMBER.sub('{}', start)}" in numbered for start in starts):
         return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
     heads = (names for head in side.all_heads.values() for names in head.tensors.values())
     tables = (side.begins, side.ends, side.shared, side.of_layers)
     ends = " ".join((side.tokens, *(each for table in tables for each in table.values()))).split()
     behind = (each for head in side.all_heads.values() for each in head.behind)
     listed = (*ends, *behind, *" ".join(heads).split())
-    stated = tuple(each.replace("{}", "") for each in listed if each)
-    starts = (each for each in (side.widens, *(each for each, _ in side.convolutions)) if each)
-    return name.endswith(stated) or any(f".{each.rstrip('.')}." in f".{name}" for each in starts)
+    stated = tuple(f".{each.replace('{}', '')}" for each in listed if each)
+    before = (each for each in (side.widens, *(each for each, _ in side.convolutions)) if each)
+    return f".{name}".endswith(stated) or any(
+        f".{each.rstrip('.')}." in f".{name}" for each in before
+    )
 
 
 def _missing(family: Family, weights: Weights) -> list[str]:
