@@ -1988,6 +1988,26 @@ WITH_IMAGES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     ),
     "Mistral 3": ("Mistral3", {"model_type": "mistral"}, EYES | {"model_type": "pixtral"}),
     "LLaVA": ("Llava", {"model_type": "llama"}, EYES | {"model_type": "clip_vision_model"}),
+    "LLaVA of Granite, whose factor it leaves out": (
+        "Llava",
+        {"model_type": "granite", "logits_scaling": 4.0, "embedding_multiplier": 2.0},
+        EYES | {"model_type": "clip_vision_model"},
+    ),
+    "Aya Vision, without the factor of Cohere": (
+        "AyaVision",
+        {"model_type": "cohere2", "logit_scale": 0.3},
+        EYES | {"model_type": "siglip_vision_model"},
+    ),
+    "Gemma 3, without a cap": (
+        "Gemma3",
+        {"head_dim": 8, "query_pre_attn_scalar": 6, "final_logit_softcapping": 3.0},
+        EYES,
+    ),
+    "HyperCLOVA X, with its factor": (
+        "HyperCLOVAXVisionV2",
+        {"model_type": "hyperclovax", "logits_scaling": 4.0},
+        QWENS_EYES | {"model_type": "qwen2_5_vl_vision"},
+    ),
     "Qwen2.5-VL": (
         "Qwen2_5_VL",
         {"rope_parameters": AXES | {"mrope_section": [1, 1, 0]}},
@@ -2025,6 +2045,32 @@ def test_the_text_of_a_model_of_text_and_images_is_that_of_its_family(
     problem = open_model(tmp_path, tokens=IDS)
     near(solve(problem)["logits"], expected)
     assert "images are not read: this is the model of text" in problem.remarks
+
+
+@pytest.mark.slow
+def test_keys_of_a_model_around_that_of_text_change_nothing(tmp_path: Path) -> None:
+    """As of MusicFlamingo, whose head_dim is that of its audio."""
+    _, text, vision = WITH_IMAGES["LLaVA"]
+    config = transformers.LlavaConfig(text_config=GROUPED | text, vision_config=vision)
+    spread_out(transformers.LlavaForConditionalGeneration(config)).save_pretrained(tmp_path)
+    expected = solve(open_model(tmp_path, tokens=IDS))["logits"]
+    path = tmp_path / "config.json"
+    outer = {"head_dim": 16, "max_position_embeddings": 2, "sliding_window": 2}
+    path.write_text(json.dumps(json.loads(path.read_text()) | outer))
+    near(solve(open_model(tmp_path, tokens=IDS))["logits"], torch.tensor(expected)[None])
+
+
+@pytest.mark.slow
+def test_the_head_of_a_model_may_be_within_that_of_text(tmp_path: Path) -> None:
+    text = {n: each for n, each in SMALL.items() if n != "num_key_value_heads"}
+    config = transformers.FuyuConfig(
+        text_config=text | {"model_type": "persimmon"}, image_size=8, patch_size=4
+    )
+    model = spread_out(transformers.FuyuForCausalLM(config))
+    model.save_pretrained(tmp_path)
+    with torch.no_grad():
+        expected = model(input_ids=torch.tensor([IDS])).logits[:, -1:]
+    near(solve(open_model(tmp_path, tokens=IDS))["logits"], expected)
 
 
 @pytest.mark.slow

@@ -2680,20 +2680,32 @@ FAMILIES += (
 """A table of names, for each family."""
 
 
-def _within(text: Family) -> Family:
-    """Return the row of a model of text within one that also reads images."""
+_AS_ALONE = (
+    "blip-2 cohere_compass gemma4 gemma4_unified granite4_vision granite_docling instructblip "
+    "instructblipvideo hyperclovax_vision_v2 nemotron_h_omni paligemma"
+)
+"""The types whose logits have the factor or the cap of their model of text; others do not."""
+_OF_WORDS_WITHIN = ("ForCausalLM", "ForConditionalGeneration", "Omni_Reasoning_V3")
+
+
+def _within(text: Family, whole: Config) -> Family:
+    """Return the row of a model of text within one that also reads images, with its config."""
+    what = "images" if whole.says("vision_config") else "other inputs"
+    said = f"{what} are not read: this is the model of text"
 
     def remarks(config: Config, layer: int) -> tuple[str, ...]:
-        what = "images" if config.says("vision_config") else "other inputs"
-        said = f"{what} are not read: this is the model of text"
         return (said, *text.of("remarks", config, layer))
 
     outputs = dict(text.outputs)
     if (head := outputs.get("ForCausalLM")) is not None:
+        if whole.get("model_type", None) not in _AS_ALONE.split():
+            head = replace(head, shrinks=1, settings={})
+        first = {name: at.split()[0] for name, at in head.tensors.items()}
         tensors = {
-            name: f"{at} language_model.{at.split()[0]}" for name, at in head.tensors.items()
+            name: f"{at} language_model.{first[name]} llm.{first[name]}"
+            for name, at in head.tensors.items()
         }
-        outputs["ForConditionalGeneration"] = replace(head, tensors=tensors)
+        outputs |= dict.fromkeys(_OF_WORDS_WITHIN, replace(head, tensors=tensors))
     inside, tower = "text_config", "language_model."
     return replace(text, remarks=remarks, outputs=outputs, inside=inside, tower=tower)
 
@@ -2709,7 +2721,7 @@ def families_of(config: Config) -> list[Family]:
     text = config.get("text_config", None)
     is_within = isinstance(text, Mapping) and not any(each.inside for each in found)
     if is_within and "model_type" in text:
-        return [_within(each) for each in families_of(Config(config.place, text))]
+        return [_within(each, config) for each in families_of(Config(config.place, text))]
     usual = {key: values[0] for each in reversed(found) for key, values in each.asks.items()}
     wrong = [
         sum(config.get(key, usual[key]) not in values for key, values in each.asks.items())

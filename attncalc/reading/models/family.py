@@ -244,12 +244,16 @@ class Family:
     def own_config(self, config: Config) -> Config:
         """Return the config of its tower, with the usual values of omitted keys.
 
-        Keys that only other types have are left out, as their classes ignore them.
+        Keys that only other types have are left out, as their classes ignore them, and so are those
+        of a model of another type around it.
         """
         inner = config.get(self.inside, {}) if self.inside else {}
         if not isinstance(inner, Mapping):
             raise config.wrong(self.inside, inner, "an object")
-        outer = {key: each for key, each in config.values.items() if key != "architectures"}
+        is_within = self.inside and config.get("model_type", None) not in self.types
+        outer = (
+            {} if is_within else {n: e for n, e in config.values.items() if n != "architectures"}
+        )
         named = {key: config.get(key, None) for key in ("architectures", "tie_word_embeddings")}
         named = {key: each for key, each in named.items() if each is not None}
         given = {**outer, **inner, **named}
