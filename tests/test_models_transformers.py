@@ -544,6 +544,12 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "MiniCPM3ForCausalLM",
         dict(list(LATENT.items())[:12]) | {"dim_model_base": 4, "scale_emb": 3},
     ),
+    "MiniCPM3, biased": (
+        "MiniCPM3Config",
+        "MiniCPM3ForCausalLM",
+        dict(list(LATENT.items())[:12])
+        | {"dim_model_base": 4, "scale_emb": 3, "attention_bias": True},
+    ),
     "Granite with windows": (
         "GraniteSWAConfig",
         "GraniteSWAForCausalLM",
@@ -597,6 +603,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         GROUPED
         | {"head_dim": 4, "residual_multiplier": 0.3, "logits_scaling": 2.0}
         | {"embedding_multiplier": 2.0, "attention_multiplier": 0.3},
+    ),
+    "HyperCLOVA X, normalized before parts alone": (
+        "HyperCLOVAXConfig",
+        "HyperCLOVAXForCausalLM",
+        GROUPED | {"head_dim": 4, "use_post_norm": False},
     ),
     "GPT": ("OpenAIGPTConfig", "OpenAIGPTLMHeadModel", GPT2),
     "BioGPT": ("BioGptConfig", "BioGptForCausalLM", SMALL),
@@ -934,6 +945,13 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         T5
         | {"num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1}
         | {"expert_capacity": 8},
+    ),
+    "Switch with a table for each side": (
+        "SwitchTransformersConfig",
+        "SwitchTransformersForConditionalGeneration",
+        T5
+        | {"num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1}
+        | {"expert_capacity": 8, "tie_word_embeddings": False},
     ),
     "LongT5": ("LongT5Config", "LongT5ForConditionalGeneration", T5 | {"local_radius": 2}),
     "T5Gemma": (
@@ -1738,6 +1756,11 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Gemma4TextConfig",
         "Gemma4ForCausalLM",
         GEMMA_4 | {"num_kv_shared_layers": 2, "use_double_wide_mlp": True, "attention_bias": True},
+    ),
+    "Gemma 4 with biased values of keys": (
+        "Gemma4TextConfig",
+        "Gemma4ForCausalLM",
+        GEMMA_4 | {"attention_k_eq_v": True, "attention_bias": True},
     ),
     "Gemma 4 with values of keys": (
         "Gemma4TextConfig",

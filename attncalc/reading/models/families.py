@@ -310,8 +310,10 @@ _of_first_dense = partial(_hidden_classes, "classifier.dense", "classifier.out_p
 _OF_FIRST_TOKEN = _hidden_classes("pre_classifier", activation="relu")
 
 
-def _t5(side: str, named: str, **own: Any) -> Family:
-    """Return the row of the encoder or the decoder of T5."""
+def _t5(
+    side: str, named: str, tokens: str = "shared.weight {}.embed_tokens.weight", **own: Any
+) -> Family:
+    """Return the row of the encoder or the decoder of T5, whose tables are always tied."""
     shared = "layer.0.SelfAttention.relative_attention_bias.weight"
     return _SIDES[side].like(
         named,
@@ -321,7 +323,7 @@ def _t5(side: str, named: str, **own: Any) -> Family:
         layers=(f"{side}.block.{{}}.",),
         biases="",
         rel_max_distance=a_count("relative_attention_max_distance", default=128),
-        tokens=f"shared.weight {side}.embed_tokens.weight",  # always tied
+        tokens=tokens.format(side),
         ends={"gamma_out": f"{side}.final_layer_norm.weight"},
         is_gated=lambda config, layer: config.is_so(
             "is_gated_act", "gated" in str(config.get("feed_forward_proj", "relu"))
@@ -951,6 +953,16 @@ def _is_listed(key: str, *, usual: bool = False, first: int = 0) -> Said:
     return says
 
 
+def _around_if(key: str) -> dict[str, Any]:
+    """Return the fields of a family whose outputs of parts are normalized if a key is true."""
+
+    def rearranged(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+        is_around = config.is_so(key, True)
+        return {"gamma_2" if n == "gamma_3" and not is_around else n: e for n, e in fields.items()}
+
+    return {"norm": if_so(key, "around", "pre", default=True), "rearranged": rearranged}
+
+
 _GRANITE_MOE = _GRANITE.like(
     "Granite MoE: granitemoe granitemoeshared",
     **_ROUTED,
@@ -1064,19 +1076,12 @@ _LFM2 = _like_llama(
 _ATTENDS = _attends(_never)
 
 
-def _lfm3(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a layer of LFM3, whose outputs of parts may not be normalized."""
-    is_around = config.is_so("use_sandwich_norm", True)
-    return {"gamma_2" if n == "gamma_3" and not is_around else n: e for n, e in fields.items()}
-
-
 _LFM3 = _LFM2.like(
     "LFM3: lfm3",
     **_mixed(_ATTENDS, mixers.CONVOLUTION, equations.gated_by_head),
     biases=where(_ATTENDS, _BIASED, _biased("", conv_bias="O")),
-    norm=if_so("use_sandwich_norm", "around", "pre", default=True),
+    **_around_if("use_sandwich_norm"),
     window=where(_ATTENDS, a_window),
-    rearranged=_lfm3,
     own={
         **_LFM2.own,
         **_normed({"2": "post_operator_norm", "3": "ffn_norm", "4": "post_ffn_norm"}),
@@ -1757,7 +1762,7 @@ FAMILIES: tuple[Family, ...] = (
     _GRANITE,
     _GRANITE.like(
         "HyperCLOVA X: hyperclovax",
-        norm=if_so("use_post_norm", "around", "pre", default=True),
+        **_around_if("use_post_norm"),
         outputs=_shrunk(_factor("logits_scaling", 1.0)),
         own=_around("post_norm1", "post_attention_layernorm", "post_norm2"),
     ),
@@ -2292,6 +2297,7 @@ FAMILIES: tuple[Family, ...] = (
     _like_t5(
         "Switch: switch_transformers",
         _t5_shrinks,
+        tokens="{}.embed_tokens.weight shared.weight",
         top_k=1,
         router_norm=False,
         longest=a_count("expert_capacity"),
@@ -2474,7 +2480,7 @@ FAMILIES: tuple[Family, ...] = (
     _YOUTU,
     _YOUTU.like(
         "MiniCPM3: minicpm3",
-        biases=_BIASED,
+        biases=_biased("", attention_bias="O", mlp_bias="123"),
         rope_pairing="halves",
         residual_scale=_depth_scale,
         factor=_factor("scale_emb"),

@@ -531,7 +531,7 @@ class Model:
         layout = self.family.weights_layout
         fields = layer_fields(_Read(self), found, heads, faults.append, layout)
         if "W_V" not in fields and self.config.is_so("attention_k_eq_v", False):
-            fields["W_V"] = fields["W_K"]
+            fields |= {f"{kind}_V": fields[f"{kind}_K"] for kind in "Wb" if f"{kind}_K" in fields}
             self._notes.append("W_V is W_K in layers without windows")
         return fields
 
