@@ -1197,6 +1197,61 @@ def test_encoders_and_decoders_are_those_of_the_package(name: str, tmp_path: Pat
     near(solve(open_model(tmp_path, **given))["logits"], out.logits[:, -1:])
 
 
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("CWM", "layer_types"),
+        ("EXAONE 4", "sliding_window"),
+        ("Granite with windows", "layer_types"),
+        ("Granite MoE with windows", "layer_types"),
+        ("PhiMoE", "lm_head_bias"),
+    ],
+)
+def test_keys_that_a_config_omits_are_those_of_its_class(
+    name: str, key: str, tmp_path: Path
+) -> None:
+    kind = type(made(name, tmp_path))
+    path = tmp_path / "config.json"
+    said = json.loads(path.read_text())
+    said.pop(key)
+    path.write_text(json.dumps(said))
+    config = kind.config_class.from_pretrained(tmp_path)
+    config._attn_implementation = config._experts_implementation = "eager"
+    model = kind.from_pretrained(tmp_path, config=config).double().eval()
+    with torch.no_grad():
+        expected = model(torch.tensor([IDS])).logits[:, -1:]
+    near(solve(open_model(tmp_path, tokens=IDS))["logits"], expected)
+
+
+def test_an_adapter_and_two_scalings_are_refused_or_told(tmp_path: Path) -> None:
+    made("Llama", tmp_path)
+    config = tmp_path / "config.json"
+    said = json.loads(config.read_text())
+    assert not open_model(tmp_path, tokens=IDS).remarks
+    (tmp_path / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    remarks = open_model(tmp_path, tokens=IDS).remarks
+    assert remarks == ("adapter_config.json: an adapter in the folder, which is not applied",)
+    scaled = said | {"rope_scaling": {"rope_type": "linear", "factor": 2.0}}
+    config.write_text(json.dumps(scaled))
+    with pytest.raises(InputError, match="where null beside rope_parameters is needed"):
+        open_model(tmp_path, tokens=IDS)
+    name = "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
+    save_tensors(tmp_path / "model.safetensors", **{name: np.zeros((4, 16))})
+    for _ in range(2):
+        with pytest.raises(InputError, match="an adapter alone"):
+            open_model(tmp_path, tokens=IDS)
+        config.unlink(missing_ok=True)
+
+
+def test_names_after_those_of_a_wrapper_are_read(tmp_path: Path) -> None:
+    """As of a compiled model, whose head is also within the wrapper."""
+    made("Llama", tmp_path)
+    expected = solve(open_model(tmp_path, tokens=IDS))["logits"]
+    arrays = {f"_orig_mod.{name}": np.array(e) for name, e in find_weights(tmp_path).items()}
+    save_tensors(tmp_path / "model.safetensors", **arrays)
+    assert np.abs(solve(open_model(tmp_path, tokens=IDS))["logits"] - expected).max() < 1e-5
+
+
 def test_flaubert_normalizes_before_each_part_if_its_config_says_so(tmp_path: Path) -> None:
     """The package reads its own cache as a list there, which it is not."""
 

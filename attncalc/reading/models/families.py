@@ -798,6 +798,9 @@ _FALCON_KEY_HEADS = if_so(
 
 
 _WINDOW_BUT_IN_EVERY_4 = a_window_but_in_every(4)
+_WINDOW_BUT_IN_FIRST_OF_4 = where(
+    lambda config, layer: layer % 4 or config.get("layer_types", None), a_window
+)
 _like_cohere = _like_llama(
     "",
     "normalization=layer rope_pairing=interleaved parallel=shared own_gains=each",
@@ -828,6 +831,7 @@ _EXAONE_4 = _like_llama(
     window=if_given("sliding_window", _WINDOW_BUT_IN_EVERY_4),
     positions=if_given("sliding_window", where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"), "rope"),
     own=_OF_OUTPUTS,
+    usual={"sliding_window": 4096},
 )
 _SINKS = {"self_attn.sinks": "sinks"}
 _ROUTED = {"top_k": a_count("num_experts_per_tok")}
@@ -996,7 +1000,7 @@ def _own_base(config: Config, layer: int) -> Fraction | None:
 
 
 _OF_BASES = {
-    "window": a_window,
+    "window": _WINDOW_BUT_IN_FIRST_OF_4,
     "rope_base": _own_base,
     "positions": where(_own_base, "rope", "none"),
 }
@@ -1670,7 +1674,7 @@ FAMILIES: tuple[Family, ...] = (
     _LLAMA,
     _like_llama("Mistral: mistral", window=a_window_of_all),
     _like_llama("Ministral: ministral", window=a_window),
-    _like_llama("CWM: cwm", window=a_window),
+    _like_llama("CWM: cwm", window=_WINDOW_BUT_IN_FIRST_OF_4),
     _like_llama(
         "Ministral 3: ministral3", window=a_window_of_all, equations=equations.tuned_if_long
     ),
@@ -2536,6 +2540,7 @@ FAMILIES: tuple[Family, ...] = (
         window=a_window_of_all,
         ends=_LAST,
         outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "lm_head_bias"})},
+        usual={"lm_head_bias": False},
         asks={"num_experts_per_tok": (2,)},
     ),
     _like_llama(
@@ -2706,12 +2711,7 @@ def _within(text: Family, whole: Config) -> Family:
     if (head := outputs.get("ForCausalLM")) is not None:
         if whole.get("model_type", None) not in _AS_ALONE.split():
             head = replace(head, shrinks=1, settings={})
-        first = {name: at.split()[0] for name, at in head.tensors.items()}
-        tensors = {
-            name: f"{at} language_model.{first[name]} llm.{first[name]}"
-            for name, at in head.tensors.items()
-        }
-        outputs |= dict.fromkeys(_OF_WORDS_WITHIN, replace(head, tensors=tensors))
+        outputs |= dict.fromkeys(_OF_WORDS_WITHIN, head)
     inside, tower = "text_config", "language_model."
     return replace(text, remarks=remarks, outputs=outputs, inside=inside, tower=tower)
 

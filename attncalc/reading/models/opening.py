@@ -35,7 +35,13 @@ from attncalc.reading.models.family import (
     check_config,
     value_of,
 )
-from attncalc.reading.models.folder import Config, Weights, open_folder, read_generation_config
+from attncalc.reading.models.folder import (
+    ADAPTER,
+    Config,
+    Weights,
+    open_folder,
+    read_generation_config,
+)
 from attncalc.reading.models.frames import convolved, weighted
 from attncalc.reading.models.gguf import ENDING as GGUF
 from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
@@ -93,6 +99,8 @@ class Model:
         if row.source:
             check_read(row, weights)
             self._notes.append(f"the family is that of {row.source}")
+        if (folder / ADAPTER).is_file():
+            self._notes.append(f"{ADAPTER}: an adapter in the folder, which is not applied")
         if others := left_out(self.towers, weights):
             self._notes.append(f"not read, and no part of what is shown: {', '.join(others)}")
 
@@ -575,11 +583,17 @@ class Model:
     def normalised(self) -> Fields:
         """Return the normalization after the last layer; {} if there is none."""
         return {
-            name: _owned(self._gained(name, self._outside(own)))
+            name: _owned(self._gained(name, self._beside(own)))
             for name, own in self.family.present(self.config, self.family.ends).items()
         }
 
-    def _outside(self, name: str) -> Matrix:
+    def _outside(self, names: str) -> list[str]:
+        """Return the possible names of a tensor of the head: it may be within any of the root."""
+        *parts, _ = self.root.split(".")
+        starts = [".".join((*parts[:count], "")) for count in range(len(parts) + 1)]
+        return [start + each for start in starts for each in names.replace("{}", self.root).split()]
+
+    def _beside(self, name: str) -> Matrix:
         """Return a tensor before or after the layers; ones for the gain without a name."""
         if name:
             names = [self.root + each for each in name.split()]
@@ -620,7 +634,7 @@ class Model:
         """Return the names of a head's tensors, by field; {} if its weights are missing."""
         tied = {"W_out": self._tables[::-1]} if head.is_tied and self.is_tied else {}
         named = {
-            field: self._one_of([*names.replace("{}", self.root).split(), *tied.get(field, ())])
+            field: self._one_of([*self._outside(names), *tied.get(field, ())])
             for field, names in head.tensors.items()
             if self.config.get(head.optional.get(field, ""), True)
         }
@@ -646,7 +660,7 @@ class Model:
             is_there = name in places or "." not in stored  # a buffer of zeros
             if not is_there and self.config.get(head.optional.get(name, ""), True):
                 self._notes.append(f"{name} of the head is not in the files: taken for none")
-        behind = [self._stored(each.replace("{}", self.root)) for each in head.behind]
+        behind = [self._one_of(self._outside(each)) for each in head.behind]
         if any(behind):
             W, *biases = map(self._tensor, behind)
             for b in biases:
@@ -767,7 +781,7 @@ class Model:
         made: Fields = {}
         for name, own in self.family.present(self.config, self.family.begins).items():
             is_stored = name != "P" or not self.family.sinusoids or self._stored(self.root + own)
-            array = self._outside(own) if is_stored else self._sinusoids()
+            array = self._beside(own) if is_stored else self._sinusoids()
             if name == self.family.places:
                 array = array[self._offset :]
                 self._check_tokens(tokens, len(array), place)
