@@ -1616,7 +1616,7 @@ _ESM = _ROBERTA.like(
     own=_normed({"1": "attention.LayerNorm", "2": "LayerNorm"}),
     ends=_at(_NORM, out="encoder.emb_layer_norm_after"),
     asks={**_BERT.asks, "position_embedding_type": ("rotary",)},
-    usual={"emb_layer_norm_before": False},
+    usual={"emb_layer_norm_before": False, "position_embedding_type": "absolute"},
 )
 _GLM_4 = _like_llama(
     "GLM-4: glm4 glm_ocr_text",
@@ -2720,7 +2720,7 @@ def families_of(config: Config) -> list[Family]:
     """Return the rows of a config: one for each tower; none if its family is unknown.
 
     Of a model of text and images that has no row, the rows of its model of text. What a config
-    leaves out is as the first row asks.
+    leaves out is as the first row has it, or asks.
     """
     kind = config.get("model_type")
     found = [family for family in FAMILIES if kind in family.types]
@@ -2729,6 +2729,7 @@ def families_of(config: Config) -> list[Family]:
     if is_within and "model_type" in text:
         return [_within(each, config) for each in families_of(Config(config.place, text))]
     usual = {key: values[0] for each in reversed(found) for key, values in each.asks.items()}
+    usual |= found[0].usual if found else {}
     wrong = [
         sum(config.get(key, usual[key]) not in values for key, values in each.asks.items())
         for each in found
