@@ -368,8 +368,8 @@ def _like_t5(named: str, shrinks: Any = 1, **of_both: Any) -> Family:
         outputs={**heads, "ForSequenceClassification": _OF_SEQUENCES},
         **of_both,
     )
-    own = {"count": a_count("num_layers"), "outputs": _OF_TOKENS, "decoder": decoder}
-    return _t5("encoder", named, **own, **of_both)
+    count = a_count("num_layers")
+    return _t5("encoder", named, count=count, outputs=_OF_TOKENS, decoder=decoder, **of_both)
 
 
 _BERT = _POST.like(

@@ -13,16 +13,35 @@ from attncalc.reading.models.names import EXPERT, NUMBER, OF_EACH, is_buffer, me
 MOST_NEAR = 3
 _REASONS = {
     "it halves the number of tokens between blocks, and has embeddings of distances": "funnel",
-    "some of its tokens attend to all others by weights of their own": "led",
     "its attention is sparse by blocks, some of them at random": "bigbird_pegasus",
     "its attention is within windows of an image, which are shifted and merged": "swin swinv2 "
     "donut-swin",
-    "it has no attention": "rwkv xlstm fnet",
+    "it has no attention": "rwkv xlstm fnet bit convnext convnextv2 dac dinov3_convnext "
+    "efficientnet encodec hgnet_v2 mobilenet_v1 mobilenet_v2 poolformer regnet resnet textnet "
+    "univnet",
     "its attention is an approximation": "nystromformer yoso mra reformer",
     "its layers have adapters, one for each language": "xmod",
     "its layers are narrower than the tokens between them": "mobilebert",
     "its projections are convolutions": "squeezebert convbert",
-    "its tokens also have places on a page": "layoutlmv2 layoutlmv3 lilt",
+    "its tokens also have places on a page": "bros layoutlmv2 layoutlmv3 layoutxlm lilt udop",
+    "its tokens also have places in a table": "tapas",
+    "its tokens also have paths within a page": "markuplm",
+    "it also reads images, or parts of them": "lxmert vilt visual_bert",
+    "some of its layers attend to images alone": "mllama mllama_text_model",
+    "its attention is within blocks, and of global tokens": "pegasus_x",
+    "its layers predict several next tokens, with weights of their own": "prophetnet",
+    "it reads characters, and narrows them to fewer places": "canine",
+    "experts also make its queries": "jetmoe",
+    "its layers also have convolutions": "fastspeech2_conformer lasr_encoder parakeet_encoder "
+    "seamless_m4t seamless_m4t_v2 wav2vec2-bert wav2vec2-conformer",
+    "it narrows frames before its layers, and widens them after": "sew sew-d",
+    "stages of its layers merge patches of an image": "cvt glpn hiera levit maskformer-swin "
+    "mobilevit pvt pvt_v2 segformer swiftformer swin2sr",
+    "learned queries attend to an image, for what is in it": "conditional_detr dab-detr "
+    "deformable_detr detr table-transformer",
+    "points and an image attend to one another": "sam sam_hq sam2",
+    "it reads series of numbers": "autoformer informer patchtst time_series_transformer timesfm",
+    "it reads states, actions and returns": "decision_transformer",
     "it also reads entities": "luke",
     "its experts take limited numbers of tokens": "nllb-moe",
     "some of its layers have no attention, but a recurrent state": "recurrent_gemma bailing_hybrid "
