@@ -570,12 +570,11 @@ class _Counting:
         self._add("masked", f"{own}S, {own}H", rows[0], hidden, d_k + d_v)
 
     def _feed_forward(
-        self, own: str, inner: int, biases: str, family: Family,
-        experts: tuple[int, ...] = (), rows: int | None = None,
-    ) -> None:  # fmt: skip
+        self, own: str, inner: int, biases: str, family: Family, experts: tuple[int, ...] = ()
+    ) -> None:
         for name in ("1", "3", "2") if family.of("is_gated", self.config) else ("1", "2"):
             ins, outs = (inner, self.d) if name == "2" else (self.d, inner)
-            self._project(own + name, ins, outs, rows, bias=name in biases, experts=experts)
+            self._project(own + name, ins, outs, bias=name in biases, experts=experts)
 
     def _outputs(self, head: Head, has_words: bool) -> None:
         """Add the head: what gives logits of words or classes."""
