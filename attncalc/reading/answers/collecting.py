@@ -339,7 +339,8 @@ class _Collector(Keeper):
 
     def _are_several(self, block: Block, grid: Grid) -> bool:
         """Read one number for several entries, a_12 = a_13 = 0, or one row for several rows."""
-        if len(block.names) < 2 or len(grid.rows) > 1:
+        is_negated = any(each.strip()[:1] == "-" for each in block.names[1:])  # k3 = -k2 = (2, 2)
+        if len(block.names) < 2 or len(grid.rows) > 1 or is_negated:
             return False
         said = [self.name([each]) for each in block.names]
         while said and not (said[0] and said[0].row):  # words before it: the first two: a1 = a2 = …

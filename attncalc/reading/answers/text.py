@@ -97,7 +97,7 @@ _PERCENT = re.compile(
     re.IGNORECASE,
 )
 _PERCENT_FIRST = re.compile(
-    r"(?<=\S[ \t;,|:(\[])%(\d{1,3}(?:[.,]\d{1,6})?)(?=[;,|\s]{1,4}%\d|[ \t]*$)", re.MULTILINE
+    r"(?<=[^\n][ \t;,|:(\[])%(\d{1,3}(?:[.,]\d{1,6})?)(?=[;,|\s]{1,4}%\d|[ \t|]*$)", re.MULTILINE
 )
 _DECIMAL = rf"-?\d{{1,6}}[.{COMMA}]\d{{1,6}}"
 _SUM = rf"(?:[^\W\d][^\d\n=]{{0,30}} )?{_DECIMAL}(?: [-+–] {_DECIMAL}){{1,20}}[ \t]{{0,9}}"

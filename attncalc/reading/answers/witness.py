@@ -904,8 +904,8 @@ class Witness:
         is_done = not missing and right == {*read}
         for each, numbers in zip(unread, own, strict=True):
             words = _NUMBERS.split(each.text[:200])
-            known = {""} if is_correction(each.text) else {"", *right}
-            said = {self.beside(word) for word in words} - known
+            known = set[str]() if is_correction(each.text) else right
+            said = {self.beside(word) for word in words} & {*steps} - known
             said |= {word for word in words if word.strip(AROUND) in self.expected.labels}
             rows = map(len, _side_by_side(numbers, *each.text.split("\n")))
             is_row = not is_done and any(row > 1 and row in widths for row in rows)
