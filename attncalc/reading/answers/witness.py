@@ -841,7 +841,8 @@ class Witness:
         """Return what a row has no number for: no weight, or -∞ if it has a sign for each."""
         if own_name(name) == "A":
             return Entry("0", Decimal(0))
-        here = self.lines[self.numbers[max(row)].line - 1]
+        first = self.numbers[min(place for place in row if place >= 0)]
+        here = self.lines[first.line - 1][first.end :]
         signs = sum(here.split().count(sign) for sign in MASKED)
         return Entry("-inf", Decimal("-Infinity"), IN_FULL) if signs == row.count(-1) else Entry("")
 

@@ -9,7 +9,9 @@ from attncalc.reading.naming.vocabulary import says_only_a_step
 from attncalc.reading.plain.tex import without_tex
 
 LONGEST = 80
-_ROOT = re.compile(r"[_ ](?:(?:over|by|div|divided_by|durch|par|por)_)?(?:sqrt|root)_?(?=\d|d_?k)", re.I)
+_ROOT = re.compile(
+    r"[_ ](?:(?:over|by|div|divided_by|durch|par|por)_)?(?:sqrt|root)_?(?=\d|d_?k)", re.I
+)
 """A quotient in a key: score_sqrt2, scores_over_sqrt_dk."""
 
 
