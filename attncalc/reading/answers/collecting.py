@@ -329,7 +329,7 @@ class _Collector(Keeper):
             return False
         if name.matrix == "S" and label.matrix in ("S_scaled", "S_masked"):
             return not self._is_row_of(name, grid)
-        if self._is_row_of(label._replace(row=name.row), grid) and not self._is_row_of(name, grid):
+        if self._row_share(label._replace(row=name.row), grid) > self._row_share(name, grid):
             return True
         before = [each for each in self.found.parts if each.name == name.matrix]
         own = [each for each in before if each.is_whole or each.row == name.row]
@@ -337,10 +337,14 @@ class _Collector(Keeper):
 
     def _is_row_of(self, name: Name, grid: Grid) -> bool:
         """Return whether a row agrees with that row of a step."""
+        return self._row_share(name, grid) >= LIKE
+
+    def _row_share(self, name: Name, grid: Grid) -> float:
+        """Return the share of a row that agrees with that row of a step; 1 for unknown ones."""
         key = self.expected.steps.get(name.matrix)
         if key is None or key.ndim != 2 or name.row > len(key):
-            return True
-        return share_alike(values_of(grid.heads), key[name.row - 1 : name.row]) >= LIKE
+            return 1.0
+        return share_alike(values_of(grid.heads), key[name.row - 1 : name.row])
 
     def _are_several(self, block: Block, grid: Grid) -> bool:
         """Read one number for several entries, a_12 = a_13 = 0, or one row for several rows."""
