@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from tensor_files import save_tensors
 
-from attncalc import InputError, Problem, generate, layers, open_model, solve, trace
+from attncalc import InputError, Problem, count, generate, layers, open_model, solve, trace
+from attncalc.reading.models.described import drafted
 from attncalc.reading.models.families import FAMILIES
 from attncalc.reading.models.folder import Config, find_weights
 from attncalc.reading.models.opening import Model
@@ -1269,6 +1270,26 @@ def test_flaubert_normalizes_before_each_part_if_its_config_says_so(tmp_path: Pa
     found = solve(open_model(tmp_path, tokens=IDS, layer=0))
     near(found["Y"], out.hidden_states[1])
     near(solve(open_model(tmp_path, tokens=IDS))["logits"], out.logits)
+
+
+def test_a_family_in_a_file_may_be_like_xlm(tmp_path: Path) -> None:
+    """Its layers are in several lists, also for the count and a draft."""
+    made("XLM of masked words", tmp_path)
+    expected = solve(open_model(tmp_path, tokens=IDS))["logits"]
+    alike = {"title": "mine", "like": "xlm"}
+    assert (solve(open_model(tmp_path, tokens=IDS, family=alike))["logits"] == expected).all()
+    counts = [count(tmp_path, **more)["parameters"]["total"] for more in ({}, {"family": alike})]
+    assert counts[0] == counts[1]
+    assert json.loads(drafted(tmp_path)[0])["like"] == "xlm"
+
+
+def test_a_family_in_a_file_may_be_like_an_encoder_with_a_decoder(tmp_path: Path) -> None:
+    """And not like its decoder alone, which has a row of its own."""
+    made("BART", tmp_path)
+    given: dict[str, Any] = {"tokens": IDS, "decoder_tokens": [3, 9, 1]}
+    expected = solve(open_model(tmp_path, **given))["logits"]
+    found = solve(open_model(tmp_path, **given, family={"title": "mine", "like": "bart"}))
+    assert (found["logits"] == expected).all()
 
 
 def test_what_of_xlm_is_not_read_is_refused_or_told(tmp_path: Path) -> None:

@@ -116,8 +116,7 @@ class Model:
         if any(name.startswith(LATER) for name in weights):
             self._notes.append(f"{LATER}… is not read: it predicts the tokens after the next one")
         if family.source:
-            (start,) = self._stacks
-            check_stated(family, weights, self.root, start, self.architecture)
+            check_stated(family, weights, self.root, self._stacks, self.architecture)
 
     @property
     def decoder(self) -> "Model | None":
