@@ -1796,7 +1796,7 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
         | {"attn_config": {"kv_n_heads": 1, "clip_qkv": 0.5, "rope_theta": 1e4}}
         | {"ffn_config": DBRX["ffn_config"] | {"moe_normalize_expert_weights": None}},
     ),
-    "XLM": ("XLMConfig", "XLMModel", XLM | {"gelu_activation": False}),
+    "XLM": ("XLMConfig", "XLMModel", XLM | {"gelu_activation": False, "pre_norm": True}),
     "XLM of masked words": ("XLMConfig", "XLMWithLMHeadModel", XLM),
     "XLM of classes": ("XLMConfig", "XLMForSequenceClassification", XLM | {"num_labels": 3}),
     "FlauBERT of masked words": (

@@ -1387,6 +1387,7 @@ _OF_LAST_SUMMARY = _hidden_classes(
 _OF_SUMMARY: dict[str, Any] = {
     "summary_type": ("first",),
     "summary_use_proj": (True,),
+    "summary_proj_to_labels": (True,),
     "summary_activation": (None,),
 }
 _XLM = _POST.like(
@@ -1405,14 +1406,11 @@ _XLM = _POST.like(
             CLASSES,
             "first",
             behind=("sequence_summary.summary.weight", "sequence_summary.summary.bias"),
-            asks={**_OF_SUMMARY, "summary_proj_to_labels": (True,)},
+            asks=_OF_SUMMARY,
             labels=("this choice",),
         ),
         "ForSequenceClassification": Head(
-            _at(out="sequence_summary.summary"),
-            CLASSES,
-            "first",
-            asks={**_OF_SUMMARY, "summary_proj_to_labels": (True,)},
+            _at(out="sequence_summary.summary"), CLASSES, "first", asks=_OF_SUMMARY
         ),
         **_OF_TOKENS,
         "ForQuestionAnswering": _OF_BEAMS,

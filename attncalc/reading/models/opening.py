@@ -393,8 +393,8 @@ class Model:
 
         Those of experts are one.
         """
-        shared = self.family.of("sharing", self.config, number)
-        names = [name for name in self.weights if name.startswith(self.places_of(number))]
+        starts, shared = self.places_of(number), self.family.of("sharing", self.config, number)
+        names = [name for name in self.weights if name.startswith(starts)]
         names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
         names = [name for name in names if not name.endswith(self.family.ignored)]
         if shared is not None:
@@ -755,7 +755,8 @@ class Model:
     def fingerprint(self) -> bytes:
         """What tells it from other models, in any folder: settings, and numbers of all layers."""
         found = hashlib.sha256(repr(self.family.of_layer(self.config, 0)).encode())
-        for name in sorted(name for name in self.weights if name.startswith(self._stacks)):
+        stacks = self._stacks
+        for name in sorted(name for name in self.weights if name.startswith(stacks)):
             shape = self.weights.shape(name)
             rows = range(min(shape[0], 64) if len(shape) == 1 else 1) if shape and shape[0] else ()
             found.update(f"{name.removeprefix(self.root)} {shape}".encode())
