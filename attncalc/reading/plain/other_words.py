@@ -6,25 +6,11 @@
 import re
 
 from attncalc.reading.plain.marks import WIDE
+from attncalc.reading.words import meanings
 
 _NUMERALS = {sign: str(place) for place, sign in enumerate("一二三四五六七八九", 1)}
-_ENGLISH = ("first 1st", "second 2nd", "third 3rd", "fourth 4th", "fifth 5th", "sixth 6th",
-            "seventh 7th", "eighth 8th", "ninth 9th", "tenth 10th")  # fmt: skip
-_OTHERS = (
-    "primo prima primeiro primeira eerste erste erster ersten premier première primero primer "
-    "primera første första pierwszy pierwsza pierwsze první первый первая",
-    "secondo seconda segundo segunda tweede zweite zweiter zweiten deuxième seconde anden "
-    "andet andra drugi druga drugie druhý второй вторая",
-    "terzo terza terceiro terceira derde dritte dritter dritten troisième tercer tercero tercera "
-    "tredje trzeci trzecia trzecie třetí третий третья",
-    "quarto quarta vierde vierte vierter vierten quatrième cuarto cuarta "
-    "fjerde fjärde czwarty czwarta czwarte čtvrtý четвёртый",
-    "quinto quinta vijfde fünfte fünften cinquième quinta",
-    "sesto sesta sexto sexta zesde sechste sechsten sixième",
-)
-ENGLISH = {word: place for place, words in enumerate(_ENGLISH, 1) for word in words.split()}
-_PLACES = {word: place for place, words in enumerate(_OTHERS, 1) for word in words.split()}
-ORDINALS = ENGLISH | _PLACES
+_PLACES = {word: int(place) for word, place in meanings("ordinals").items()}
+ORDINALS = {word: int(place) for word, place in meanings("english ordinals").items()} | _PLACES
 """Ordinals in nine languages, and their numbers."""
 _ROWS = "rij|riga|linha|línea|renglón|zeile|reihe|fila|ligne"
 _TOKENS = "token|wort|mot|palabra|parola|palavra|woord|jeton"

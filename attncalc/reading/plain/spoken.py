@@ -2,6 +2,8 @@
 
 import re
 
+from attncalc.reading.words import meanings
+
 _DIGITS = {"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4",
            "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9"}  # fmt: skip
 _WHOLE = _DIGITS | {"ten": "10", "eleven": "11", "twelve": "12"}
@@ -20,12 +22,10 @@ _COUNTED = re.compile(
 _SPOKEN = re.compile(r",|\b(?:minus|negative|point|comma|and)\b", re.IGNORECASE)
 
 
-_LETTERS = ("one|eins|uno|um", "two|zwei|deux|dos|due|dois", "three|drei|trois|tres|tre|três",
-            "four|vier|quatre|cuatro|quattro|quatro", "five|fünf|cinq|cinco|cinque",
-            "six|sechs|seis|sei")  # fmt: skip
+_NUMBER_OF = meanings("numbers")
 _OF_TOKEN = re.compile(
     r"\b((?:in|out)put|token|word|wort|mot|palabra|parola|palavra|row|column|key|query|position) "
-    rf"(?:{'|'.join(f'({each})' for each in _LETTERS)})\b",
+    rf"({'|'.join(_NUMBER_OF)})\b",
     re.IGNORECASE,
 )
 
@@ -36,7 +36,7 @@ def with_counts(text: str) -> str:
     >>> with_counts("output one attends to input two")
     'output 1 attends to input 2'
     """
-    return _OF_TOKEN.sub(lambda own: f"{own[1]} {(own.lastindex or 1) - 1}", text)
+    return _OF_TOKEN.sub(lambda own: f"{own[1]} {_NUMBER_OF[own[2].lower()]}", text)
 
 
 def with_digits(text: str) -> str:
