@@ -3,11 +3,8 @@
 Each is replaced in its text by a single character.
 """
 
-import math
 import re
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -26,6 +23,7 @@ from attncalc.reading.plain.marks import (
     CELL,
     FIRST_GRID,
     GRID,
+    JOIN,
     MOST_GRIDS,
     PRIVATE,
     ROW,
@@ -33,7 +31,7 @@ from attncalc.reading.plain.marks import (
 )
 from attncalc.reading.plain.numerals import looks_like_entry
 from attncalc.reading.plain.rows import Rows, fitted, parted, without_names
-from attncalc.reading.plain.tex import BARE, CLOSE, OPEN, Converted, without_tex
+from attncalc.reading.plain.tex import BARE, CLOSE, OPEN, without_tex
 from attncalc.reading.plain.tidy import Struck, tidied, with_decimal_commas, within_bounds
 
 DEEPEST = 8
@@ -51,7 +49,7 @@ _WRAPPER = re.compile(
 )
 _AROUND = re.compile(rf"[\[(]\s*({GRID.pattern}){_FILL}*\s*[\])]")
 _UNCLOSED = re.compile(r"\[\s*[-+.\d\[]")
-_LINE = re.compile(f"[\n{BREAK}]")
+_LINE, _FILE_LINE = re.compile(f"[\n{BREAK}]"), re.compile(f"[\n{JOIN}]")
 
 
 class Grid(NamedTuple):
@@ -113,59 +111,18 @@ def document_of(text: str) -> Document:
     text, said = within_bounds(text)
     document.faults += [(0, each) for each in said]
     text, struck = tidied(text)
-    text, comments = without_comments(with_decimal_commas(without_macros(text)))
+    text, document.comments = without_comments(with_decimal_commas(without_macros(text)))
     converted = without_tex(text)
     document.struck += struck + converted.struck
     document.faults += converted.faults
-    document.comments += [each for each in comments if not each.holds_result]
-    results = [each for each in comments if each.holds_result]
-    whole = _with_asides(converted, results)
-    finder = _Finder(document, converted.breaks, whole)
-    found = finder.environments(whole)
+    finder = _Finder(document, converted.text)
+    found = finder.environments(finder.text)
     found = _TALL.sub(finder.tall, found)
     found = finder.brackets(found)
     for pattern in (_WRAPPER, _AROUND):
         found = pattern.sub(lambda match: match[1] + _FILL * (len(match[0]) - 1), found)
-    finder.lines(found[: len(converted.text)])
-    _put_asides(document, finder.asides(found, len(converted.text)), len(converted.asides))
+    finder.lines(found)
     return document
-
-
-def _with_asides(converted: Converted, results: Sequence[Comment]) -> str:
-    """Return the text followed by the names below braces and the results in comments."""
-    asides = converted.asides + [(each.line, without_tex(each.text).text) for each in results]
-    pieces, length = [converted.text], len(converted.text)
-    for line, aside in asides:
-        piece = "\n\n" + aside.replace("\n", " ").replace(BREAK, " ")
-        converted.breaks.append((length, line))
-        pieces.append(piece)
-        length += len(piece)
-    return "".join(pieces)
-
-
-def _put_asides(document: Document, asides: list[Line], before: int) -> None:
-    """Insert each aside at its line; the name below a brace comes before its line."""
-    early, late = deque(asides[:before]), deque(asides[before:])
-    if not asides:
-        return
-    found: list[Line] = []
-    below = _numbers_below(document.lines)
-    for i, line in enumerate(document.lines):
-        while late and late[0].number < line.number:
-            found.append(late.popleft())
-        while early and line.text.strip() and early[0].number < below[i]:
-            found.append(early.popleft())
-        found.append(line)
-    document.lines = [*found, *early, *late]
-
-
-def _numbers_below(lines: Sequence[Line]) -> list[float]:
-    """Return the number of the next line that is not blank, for each line."""
-    found, number = [], math.inf
-    for line in reversed(lines):
-        found.append(number)
-        number = line.number if line.text.strip() else number
-    return found[::-1]
 
 
 def only_grid(text: str) -> Grid | None:
@@ -188,14 +145,13 @@ def only_grid(text: str) -> Grid | None:
 class _Finder:
     """Replaces grids in a text without moving the text after them."""
 
-    def __init__(self, document: Document, breaks: list[tuple[int, int]], text: str) -> None:
+    def __init__(self, document: Document, text: str) -> None:
         self.document = document
-        self.text = text
-        self.offsets = [offset for offset, _ in breaks]
-        self.numbers = [number for _, number in breaks]
+        self.text = text.replace(JOIN, " ")
+        self.ends = [match.end() for match in _FILE_LINE.finditer(text)]
 
     def line(self, offset: int) -> int:
-        return self.numbers[max(0, bisect_right(self.offsets, offset) - 1)]
+        return 1 + bisect_right(self.ends, offset)
 
     def lines(self, text: str) -> None:
         start = 0
@@ -207,15 +163,6 @@ class _Finder:
     def _line(self, text: str, start: int, stop: int) -> None:
         clean = text[start:stop].replace(_FILL, "")
         self.document.lines.append(Line(self.line(start), clean))
-
-    def asides(self, text: str, start: int) -> list[Line]:
-        """Return the asides after the text as lines."""
-        found = []
-        for piece in text[start:].split("\n\n")[1:]:
-            clean = piece.replace(_FILL, "").replace(BREAK, " ")
-            found.append(Line(self.line(start), clean))
-            start += len(piece) + 2
-        return found
 
     def _kept(self, heads: list[Rows], start: int, stop: int, kind: str) -> str:
         column = start - max(self.text.rfind("\n", max(0, start - WIDEST), start), start - WIDEST)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from attncalc.reading.plain.marks import BREAK, CELL, ROW
+from attncalc.reading.plain.marks import BREAK, CELL, JOIN, ROW
 from attncalc.reading.plain.tidy import Struck
 
 DEEPEST = 30
@@ -47,18 +47,17 @@ _WORDS = {
     "colon": ":", "lbrace": "{", "rbrace": "}", "hline": " ",
     "ifdefined": " ", "else": " ", "fi": " ", "begingroup": " ", "endgroup": " ", "sloppy": " ",
 }  # fmt: skip
-_DROPPED = {"hspace": 1, "vspace": 1, "phantom": 1, "vphantom": 1, "hphantom": 1, "rule": 2,
-            "label": 1, "ref": 1, "tag": 1, "color": 1, "setlength": 2, "addtolength": 2,
-            "usepackage": 1, "documentclass": 1, "newcommand": 2, "renewcommand": 2,
-            "providecommand": 2, "DeclareMathOperator": 2, "setcounter": 2, "pagestyle": 1,
-            "geometry": 1, "includegraphics": 1, "cellcolor": 1, "rowcolor": 1,
-            "noalign": 1, "cline": 1, "cmidrule": 1, "thispagestyle": 1,
-            "addpenalty": 1}  # fmt: skip
-"""Commands without visible text, and the number of their groups without text."""
-_BEFORE_TEXT = {"overset": 1, "underset": 1, "stackrel": 1, "parbox": 1, "raisebox": 1,
-                "makebox": 0, "framebox": 0, "textcolor": 1, "colorbox": 1, "fcolorbox": 2,
-                "c": 0, "scalebox": 1, "resizebox": 2, "multicolumn": 2, "multirow": 2}  # fmt: skip
-"""Commands whose last group is text, and the number of groups before it, such as widths."""
+_PASSED_OVER = {
+    "hspace": 1, "vspace": 1, "phantom": 1, "vphantom": 1, "hphantom": 1, "rule": 2, "label": 1,
+    "ref": 1, "tag": 1, "color": 1, "setlength": 2, "addtolength": 2, "usepackage": 1,
+    "documentclass": 1, "newcommand": 2, "renewcommand": 2, "providecommand": 2,
+    "DeclareMathOperator": 2, "setcounter": 2, "pagestyle": 1, "geometry": 1,
+    "includegraphics": 1, "cellcolor": 1, "rowcolor": 1, "noalign": 1, "cline": 1, "cmidrule": 1,
+    "thispagestyle": 1, "addpenalty": 1, "overset": 1, "underset": 1, "stackrel": 1, "parbox": 1,
+    "raisebox": 1, "makebox": 0, "framebox": 0, "textcolor": 1, "colorbox": 1, "fcolorbox": 2,
+    "c": 0, "scalebox": 1, "resizebox": 2, "multicolumn": 2, "multirow": 2,
+}  # fmt: skip
+"""The number of groups behind a command that are not text, such as widths; others may follow."""
 _STRUCK = ("sout", "st", "cancel", "xcancel", "bcancel", "xout", "strike")
 _PLAIN_MATRICES = ("matrix", "pmatrix", "bordermatrix")
 """The matrices of plain TeX, in braces and with \\cr between rows."""
@@ -81,16 +80,11 @@ _ENUMERATED = re.compile(r"\\item[ \t]{0,3}\[\(?\w{1,4}[.)]\)?\]")
 
 
 class Converted(NamedTuple):
-    """A text without LaTeX, the file line of each of its lines, and the asides.
-
-    Asides are matrices in braces with a name below, each with its line.
-    """
+    """A text without LaTeX; each line end of the file is a line end, or JOIN, in it."""
 
     text: str
-    breaks: list[tuple[int, int]]
     faults: list[tuple[int, str]]
     struck: list[Struck]
-    asides: list[tuple[int, str]]
 
 
 def without_tex(text: str) -> Converted:
@@ -103,7 +97,7 @@ def without_tex(text: str) -> Converted:
     """
     converter = _Converter(_ENUMERATED.sub(r"\\item ", text))
     converter.run()
-    return converter.converted()
+    return Converted("".join(converter.lines), converter.faults, converter.struck)
 
 
 class _Converter:
@@ -113,39 +107,47 @@ class _Converter:
         self.text = text
         self.is_tex = "\\" in text
         self.position = 0
-        self.line = 1
+        self.line, self.lines_to = 1, 0
         self.out: list[str] = []
-        self.length = 0
-        self.breaks = [(0, 1)]
+        self.lines: list[str] = []
+        self.written = 1
         self.faults: list[tuple[int, str]] = []
         self.struck: list[Struck] = []
-        self.asides: list[tuple[int, str]] = []
-        self.depth = 0
+        self.asides: list[str] = []
+        self.depth = self.collecting = 0
         self.missing: set[str] = set()
         self.in_matrix = self.in_display = 0
-        self.is_behind = False
-
-    def converted(self) -> Converted:
-        return Converted("".join(self.out), self.breaks, self.faults, self.struck, self.asides)
 
     def run(self) -> None:
         if not self.is_tex and "$" not in self.text and "%" not in self.text:
-            self.out = [self.text]
-            place = -1
-            while (place := self.text.find("\n", place + 1)) >= 0:
-                self.line += 1
-                self.breaks.append((place + 1, self.line))
+            self.lines = [self.text]
             return
         while self.position < len(self.text):
             self._plain()
             self._special()
+        self._end_line()
+
+    def _count_lines(self) -> int:
+        """Return the line of the file at the position."""
+        self.line += self.text.count("\n", self.lines_to, self.position)
+        self.lines_to = max(self.lines_to, self.position)
+        return self.line
 
     def _emit(self, text: str) -> None:
+        """Write a text, with each line end that was passed over before it as JOIN."""
         self.out.append(text)
-        self.length += len(text)
-        if self.is_behind:
-            self.breaks.append((self.length, self.line))
-            self.is_behind = False
+        if self.collecting:
+            return
+        self.written += text.count("\n") + text.count(JOIN)
+        if (lost := self._count_lines() - self.written) > 0:
+            self.written += lost
+            self.out.append(JOIN * lost)
+        if text.endswith(("\n", BREAK)):
+            self._end_line()
+
+    def _end_line(self) -> None:
+        self.lines += [*self.asides, *self.out]
+        self.asides, self.out = [], []
 
     def _plain(self) -> None:
         """Copy the text before the next special character."""
@@ -182,12 +184,10 @@ class _Converter:
         return " " if character in "&~" else ""
 
     def _newline(self) -> None:
-        self.line += 1
         if self.text.startswith("\n", self.position):
             self.in_display = 0  # an equation does not continue in another paragraph
         goes_on = self.in_display > 0 and _FACTOR.match(self.text, self.position)
-        self._emit(" " if self.in_matrix or goes_on else "\n")
-        self.breaks.append((self.length, self.line))
+        self._emit(JOIN if self.in_matrix or goes_on else "\n")
 
     def _percent(self) -> None:
         """Copy a percentage; a comment becomes a separate line, or is not read."""
@@ -237,8 +237,8 @@ class _Converter:
             self._other(name)
 
     def _other(self, name: str) -> None:
-        if name in _DROPPED:
-            self._drop(name)
+        if name in _PASSED_OVER:
+            self._pass_over(_PASSED_OVER[name], takes_command=name.endswith("command"))
         elif name in _PLAIN_MATRICES and self._at("{"):
             self.position += 1
             inner = self._collected(self._until_brace, in_matrix=True)
@@ -248,8 +248,6 @@ class _Converter:
             self._emit(inner if inner.strip() else "_____")
         elif name in ("underbrace", "overbrace"):
             self._brace()
-        elif name in _BEFORE_TEXT:
-            self._pass_over(_BEFORE_TEXT[name])
         elif name in ("left", "right") and self._at("."):
             self.position += 1
         elif name in _WORDS:
@@ -258,21 +256,16 @@ class _Converter:
             self.position += is_letters and self.text.startswith(" ", self.position)
 
     def _brace(self) -> None:
-        """Convert the content of a brace, and store it under the name below it."""
-        line = self.line
+        """Convert the content of a brace; a matrix with a name below it is also a line before."""
         inner = self._argument()
         self._emit(inner)
         if self._at("_") or self._at("^"):
             self.position += 1
             name = self._argument().strip(" =")
             if OPEN in inner and any(map(str.isalpha, name)):
-                self.asides.append((line, f"{name} = {inner}"))
+                self.asides.append(f"{name} = {inner.replace(JOIN, ' ')}{BREAK}")
 
-    def _drop(self, name: str) -> None:
-        """Skip a command without visible text, and its groups."""
-        self._pass_over(_DROPPED[name], takes_command=name.endswith("command"))
-
-    def _pass_over(self, groups: int, *, takes_command: bool = False) -> None:
+    def _pass_over(self, groups: int, *, takes_command: bool) -> None:
         """Skip options, and the given number of groups."""
         for _ in range(2):  # \makebox[width][place]
             self._optional()
@@ -305,10 +298,7 @@ class _Converter:
         kind = self._raw_argument()
         if which == "begin" and kind in ("picture", "tikzpicture", "comment"):
             stop = self.text.find(f"\\end{{{kind}}}", self.position)
-            if stop >= 0:
-                self.line += self.text.count("\n", self.position, stop)
-                self.position = stop
-                self.is_behind = True
+            self.position = max(self.position, stop)
         if not _MATRIX.match(kind):
             if _DISPLAY.match(kind):
                 self.in_display += 1 if which == "begin" else -1
@@ -320,7 +310,7 @@ class _Converter:
         stop = -1 if closing in self.missing else self.text.find(closing, self.position)
         if stop < 0 or self.depth >= DEEPEST:
             self.missing.add(closing)
-            self.faults.append((self.line, f"\\begin{{{kind}}} is never closed"))
+            self.faults.append((self._count_lines(), f"\\begin{{{kind}}} is never closed"))
             return
         while self._at("{") and self._raw_argument(LONGEST_COLUMNS):
             pass
@@ -337,24 +327,21 @@ class _Converter:
                 self._special()
 
     def _strike(self, start: int) -> None:
-        line = self.line
-        first = self.position
+        line, first = self._count_lines(), self.position
         self._argument()
         self.struck.append(Struck(line, self.text[first : self.position].strip("{}")))
 
     def _collected(self, read: Callable[[], None], *, in_matrix: bool = False) -> str:
         """Return what a function writes, without adding it to the text."""
-        outer, length, inside, line = self.out, self.length, self.in_matrix, self.line
+        outer, inside = self.out, self.in_matrix
         self.out, self.in_matrix = [], self.in_matrix + in_matrix
         self.depth += 1
+        self.collecting += 1
         read()
         self.depth -= 1
+        self.collecting -= 1
         inner = "".join(self.out)
-        self.out, self.length, self.in_matrix = outer, length, inside
-        while self.breaks[-1][0] > length:
-            self.breaks.pop()
-        self.breaks.append((length, line))
-        self.is_behind = self.line > line
+        self.out, self.in_matrix = outer, inside
         return inner
 
     def _at(self, character: str) -> bool:
