@@ -25,7 +25,6 @@ from attncalc.reading.answers.collecting import collected
 from attncalc.reading.answers.corrected import CORRECTED, quoted_lines, with_corrected, with_scanned
 from attncalc.reading.answers.doubting import leave_noise, questioned
 from attncalc.reading.answers.expected import SCORES, Expected, share_alike
-from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import (
     connection_in,
@@ -58,6 +57,7 @@ from attncalc.reading.answers.prose import IN_COMMENT, role_of_words
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.answers.token_rows import with_rows_of_tokens
 from attncalc.reading.answers.witness import BECAUSE, witnessed
+from attncalc.reading.html_page import is_html, text_of_html
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.name import Tokens, name_in

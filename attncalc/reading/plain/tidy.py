@@ -62,7 +62,7 @@ _SUPERSCRIPTS = re.compile("[⁰¹²³⁴-⁹⁽⁾⁻]+")
 _TAGS = re.compile(
     r"(?P<line>(?:</?(?:p|div|ul|ol|li|h[1-6]|pre|table|tbody|thead|tfoot)(?: [^<>\n]{0,200})?/?>"
     r"[ \t]*)+|<(?:tr|br)(?: [^<>\n]{0,200})?/?>)"
-    r"|<(?P<end>/?)(?:(?P<cell>t[dh])|(?P<index>sub|sup)|b|i|u|em|strong|span|center|font|code"
+    r"|<(?P<end>/?)(?:(?P<index>sub|sup)|b|i|u|em|strong|span|center|font|code"
     r"|small|big|mark|html|body|math)(?: [^<>\n]{0,200})?/?>",
     re.IGNORECASE,
 )
@@ -222,18 +222,16 @@ def _without_struck(text: str) -> tuple[str, list[Struck]]:
 
 
 def _plain(tag: "re.Match[str]") -> str:
-    """Return what a tag means in a text: a line end, unless the file has one, a bar, an index."""
+    """Return what a tag means in a text: a line end, unless the file has one, an index."""
     if tag["index"]:
         return "}" if tag["end"] else "_{" if tag["index"].lower() == "sub" else "^{"
-    if tag["cell"]:
-        return "" if tag["end"] else "|"
     before = tag.string[max(0, tag.start() - DEEPEST_INDENT) : tag.start()].rstrip(" \t")
     has_end = before[-1:] in ("", "\n") or tag.string[tag.end() : tag.end() + 1] == "\n"
     return BREAK if tag["line"] and not has_end else ""
 
 
 def _without_tags(text: str) -> str:
-    text = _TAGS.sub(_plain, with_flat_tables(text).replace("</tr>", "|"))
+    text = _TAGS.sub(_plain, with_flat_tables(text))
     return unescaped(text.replace("&nbsp;", " ")).translate(_CHARACTERS)
 
 

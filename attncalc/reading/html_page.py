@@ -5,11 +5,11 @@ and the equations and work beside it are not read.
 """
 
 import re
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import NamedTuple
 
-from attncalc.reading.plain.html_tables import matrix_of_lines
 from attncalc.reading.plain.references import with_short_references
 
 _START = re.compile(r"\s{0,99}(?:<\?xml[^>]{0,200}>\s{0,9})?(?:<!--.{0,500}?-->\s{0,9})?"
@@ -49,6 +49,8 @@ _SIGNS = {"mfrac": "/", "msub": "_", "msup": "^", "msqrt": ""}
 """The sign between the children of an element of MathML."""
 _SIMPLE = re.compile(r"-?√?[\w.,∞]*")
 _BLANKS = re.compile(r"\s+")
+_SEPARATORS = re.compile(r"\s*[;|]\s*|,?\s+")
+_ENTRY = re.compile(r"[-−–+]?[\d√∞][\d.,/√]*")
 _NUMBER = re.compile(r"\d{1,9}(?:[.,]\d{1,9})? ?%?")
 
 
@@ -304,6 +306,18 @@ def _cell(text: str) -> str:
     """Return the text of a cell, whose lines a carriage return separates, on one."""
     lines = [line for each in text.split("\r") if (line := _BLANKS.sub(" ", each).strip())]
     return matrix_of_lines(lines) or " ".join(lines)
+
+
+def matrix_of_lines(lines: Sequence[str]) -> str:
+    """Return the lines of a cell as one matrix; "" if they are not rows of numbers.
+
+    >>> matrix_of_lines(["1 2", "0 -1"]), matrix_of_lines(["first", "1"])
+    ('[1 2; 0 -1]', '')
+    """
+    rows = [_SEPARATORS.split(line.strip()) for line in lines]
+    are_numbers = all(_ENTRY.fullmatch(cell) for row in rows for cell in row)
+    is_matrix = are_numbers and len(rows) > 1 and len({*map(len, rows)}) == 1 < len(rows[0])
+    return f"[{'; '.join(lines)}]" if is_matrix else ""
 
 
 def _written(name: str, children: list[str]) -> str:
