@@ -1,4 +1,4 @@
-"""Matrices that programs print in pieces: columns below columns, YAML's lists, tables of psql.
+"""Matrices that programs print in pieces: columns below columns and YAML's lists.
 
 Each is combined on the line where it begins, and lines stay lines.
 """
@@ -19,7 +19,6 @@ _LISTS = re.compile(
 _ITEM = re.compile(
     r"[ \t]*+((?:- +)+)([-+]?[.\d][-+.\deE/%]{0,30}|[-+]?\.?inf)[ \t]*", re.IGNORECASE
 )
-_RULE = re.compile(r"[ \t]{0,40}-[-+]{2,2000}-[ \t]*")
 
 
 def with_printed(text: str) -> str:
@@ -34,8 +33,6 @@ def with_printed(text: str) -> str:
     """
     if "olumn" in text or "\\\n" in text or "\\ \n" in text:
         text = "\n".join(_with_columns(text.split("\n")))
-    if "-+-" in text:
-        text = "\n".join(_with_bars(text.split("\n")))
     return _LISTS.sub(_as_literal, text) if "- - " in text else text
 
 
@@ -104,20 +101,6 @@ def _past_blank(lines: Sequence[str], i: int) -> int:
     while i < len(lines) and not lines[i].strip():
         i += 1
     return i
-
-
-def _with_bars(lines: list[str]) -> list[str]:
-    """Return tables without outer bars, as psql prints them, with these."""
-    found = [*lines]
-    for i, line in enumerate(lines):
-        if not _RULE.fullmatch(line) or not i or "|" not in lines[i - 1]:
-            continue
-        found[i - 1], found[i] = f"|{lines[i - 1]}|", f"|{line.strip().replace('+', '|')}|"
-        for k in range(i + 1, len(lines)):
-            if "|" not in lines[k]:
-                break
-            found[k] = f"|{lines[k]}|"
-    return found
 
 
 def _as_literal(lists: "re.Match[str]") -> str:

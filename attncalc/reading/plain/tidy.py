@@ -8,12 +8,16 @@ import unicodedata
 from itertools import groupby
 from typing import NamedTuple
 
-from attncalc.reading.plain.html_tables import with_flat_tables
 from attncalc.reading.plain.marks import BREAK, COMMA, UNMARKED, WIDE
+from attncalc.reading.plain.markup_tables import (
+    with_bars,
+    with_flat_tables,
+    with_typst_tables,
+    with_wiki_tables,
+)
 from attncalc.reading.plain.printed import with_printed
 from attncalc.reading.plain.programs import without_session
 from attncalc.reading.plain.references import unescaped
-from attncalc.reading.plain.wiki_tables import with_flat_wiki
 
 LONGEST_TEXT = 2_000_000
 """The largest number of characters of a text that are read; a longer one is a program's output."""
@@ -97,10 +101,6 @@ _RANGE = re.compile(r"(?<=[A-Za-z])[\[(][\d:, ]{0,20}(?:\d:|:\d)[\d:, ]{0,20}[\]
 """Rows or columns that a program takes: Q[:, 1:2], Q(:,1:2)."""
 _SLASHED = re.compile(rf"\b([qkvoz]_?\d{{1,2}} ?= ?)\(({_NUMBER}(?: / {_NUMBER}){{1,9}})\)")
 """A vector with slashes between its entries: q1 = (1 / -2)."""
-_TYPST_ROW = re.compile(
-    r"[ \t]*+(?:table\.header\()?((?:\[[^\[\]\n]{0,80}\],?[ \t]*+){2,40}+)\)?,?[ \t]*+"
-)
-_TYPST_CELL = re.compile(r"\[([^\[\]]{0,80})\]")
 _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
 
 
@@ -123,10 +123,10 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     if "\t" in text:
         text = _without_empty_columns(text)
     if "{|" in text or "||" in text:
-        text = with_flat_wiki(text)
+        text = with_wiki_tables(text)
     text = _ROW_TAG.sub(r"\1\3", text) if "</" in text else text
-    text = with_printed(without_session(_FENCES.sub("", text)))
-    text = _WIKI_HEADING.sub(r"# \1", _with_typst_tables(_RANGE.sub("", text)))
+    text = with_bars(with_printed(without_session(_FENCES.sub("", text))))
+    text = _WIKI_HEADING.sub(r"# \1", with_typst_tables(_RANGE.sub("", text)))
     text, struck = _without_struck(text)
     text = _ANGLES.sub(r"(\1)", _letters(text))
     text = _QUOTES.sub("", text)
@@ -142,21 +142,6 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text = _TIMES.sub(" · ", _together(_BY_ROOT.sub(r"\1/", text)))
     text = _SLANTED.sub(r"\1", text)
     return text.replace("`", ""), struck
-
-
-def _with_typst_tables(text: str) -> str:
-    """Return a text with the rows of Typst's tables between bars: [1], [2], -> | 1 | 2 |."""
-    if "table(" not in text or "columns:" not in text:
-        return text
-    lines, is_table = text.split("\n"), False
-    for i, line in enumerate(lines):
-        if "table(" in line or is_table:
-            is_table = line.strip() != ")"
-            if row := _TYPST_ROW.fullmatch(line):
-                lines[i] = f"| {' | '.join(_TYPST_CELL.findall(row[1]))} |"
-            elif not line.strip("() ,#").startswith(("[", "$")):
-                lines[i] = ""
-    return "\n".join(lines)
 
 
 def _without_empty_columns(text: str) -> str:
