@@ -70,7 +70,8 @@ from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import COMMA, MASKED, MOST_GRIDS, PRIVATE
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.other_words import in_english
-from attncalc.reading.plain.sentence_rows import with_counted_rows, without_senders
+from attncalc.reading.plain.rewriting import rewritten
+from attncalc.reading.plain.sentence_rows import with_counted_rows
 from attncalc.reading.plain.spoken import with_digits
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 
@@ -128,7 +129,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     page = page._replace(text=with_digits(_with_ascii_digits(page.text)))
     # before the text is rewritten, which makes it longer and takes time
     text, said = within_bounds(page.text)
-    plain = with_decimal_commas(without_senders(PRIVATE.sub("", text)))
+    plain = with_decimal_commas(rewritten(PRIVATE.sub("", text), "chats"))
     plain = _SUMS.sub(lambda sums: _SIGN.sub("   ", sums[0]), plain)
     text = _rewritten(plain, expected)
     of_map = MapReader(expected)

@@ -17,7 +17,9 @@ _TYPST_ROW = re.compile(
     r"[ \t]*+(?:table\.header\()?((?:\[[^\[\]\n]{0,80}\],?[ \t]*+){2,40}+)\)?,?[ \t]*+"
 )
 _TYPST_CELL = re.compile(r"\[([^\[\]]{0,80})\]")
-_PSQL = re.compile(r"^(.*\|.*)\n[ \t]{0,40}(-[-+]{2,2000}-)[ \t]*((?:\n.*\|.*)*+)$", re.MULTILINE)
+_PSQL = re.compile(
+    r"^([^|\n]*+\|.*)\n[ \t]{0,40}(-[-+]{2,2000}-)[ \t]*((?:\n[^|\n]*+\|.*)*+)$", re.MULTILINE
+)
 
 
 def with_wiki_tables(text: str) -> str:

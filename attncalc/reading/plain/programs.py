@@ -3,10 +3,8 @@
 import re
 from decimal import Decimal
 
-_PROMPTS = re.compile(
-    r"(?m)^[ \t]*(?:(?:In|Out) ?\[\d{0,5}\](?::=?|(?://\w{1,20})?=) ?|>>> ?|\.\.\.:? "
-    r"|octave:\d{1,5}> ?|julia> ?|sage: ?|irb\(\w{1,20}\):\d{1,5}(?::\d{1,3})?[>*] ?)"
-)
+from attncalc.reading.plain.rewriting import rewritten
+
 _COUNTED_COLUMNS = re.compile(r"(?m)^[ \t]*(?:\[,\d{1,4}\][ \t]*)+$")
 _COUNTED_ROW = re.compile(r"(?m)^([ \t]*)\[\d{1,4},\](?=[ \t]+[-.\d])")
 _MATRIX = re.compile(
@@ -33,72 +31,6 @@ _BELOW_FACTOR = re.compile(r"[ \t]+[-.\d][-.\d \tInfaN]*|[ \t]*Columns? .{1,40}|
 _DECIMAL = re.compile(r"(?<![\d.])\d{1,12}\.\d{1,9}(?![\d.])")
 _OPTION = re.compile(r"(?:(nrow|ncol|byrow) ?= ?)?([\w.]+)")
 
-_IN_DICTIONARY = ("': array(", "': tensor(", "': Array(", "': Matrix(", "': [[")
-_PRINTED = tuple(
-    (signs, re.compile(pattern, re.M), plain)
-    for signs, pattern, plain in (
-        # Julia: the size and type above a matrix; dots for each entry, as in MATLAB
-        (("×",), r"^\d{1,5}(?:×\d{1,5}){1,2} [^\n]{0,60}"
-         r"(?:Matrix|Array|Vector)[^\n]{0,60}:[ \t]*$", ""),
-        ((".(", "./", ".*", ".^"), r"(?<=[a-z])\.(?=\()|(?<=[A-Za-z_)' ])\.(?=[*/^])", ""),
-        # R: counts before the numbers of a vector
-        (("[1] ",), r"^[ \t]*\[\d{1,5}\](?=[ \t]+[-.\d])", ""),
-        (("%*%",), r"%\*%", "@"),
-        # torch and JAX: one number
-        (("tensor(", "rray("), r"\b(?:tensor|Array|array)\( ?([-+]?[.\d][-+.\de]{0,30})"
-         r"(?:, ?\w{4,13} ?= ?[\w.:<>']{1,40}){0,4} ?\)", r"\1"),
-        # elementwise functions, and results printed after their assignment
-        (("map(", "apply"),
-         r"\b(\w{1,20})\.(?:apply|applyfunc|apply_map|applymap|map)\("
-         r"(?:lambda \w{1,9} ?: ?)?(?:\w{1,9}\.)?exp\b[^\n;]{0,60}\)(?=[ \t]*(?:;|$))", r"exp(\1)"),
-        ((";",), r"^([ \t]*([A-Za-z]\w{0,20}) ?= ?[^\n;]{1,200});[ \t]*\2[ \t]*$", r"\1"),
-        # Python: matrices in a dictionary
-        (_IN_DICTIONARY, r"(?<=[\]\d'>][)\]])\}(?=[ \t]*$)", ""),
-        (_IN_DICTIONARY, r"(?:^[ \t]*\{)?['\"]([A-Za-z]\w{0,40})['\"] ?: ?"
-         r"(?=(?:array|tensor|Array|Matrix)\(|\[\[)", r"\1 = "),
-        # sizes in brackets behind names
-        (("shape",), r" ?[(\[](?:of )?shape ?[:=]? ?\(\d{1,4}(?:, ?\d{1,4}){0,3},?\)[)\]]", ""),
-        # TensorFlow, and Rust's ndarray
-        (("<tf.",), r"(?<=\d\))>(?=[ \t]*$)|<tf\.(?:Tensor|Variable)\b[^<>\n]{0,80}numpy=\s?", ""),
-        (("], strides=[",),
-         r", shape=\[[\d, ]{1,20}\], strides=\[[-\d, ]{1,20}\], layout=[^\n]{0,60}", ""),
-        # Julia's frames, Stata's headings, Maxima's matrices
-        ((" Row │",),
-         r"^(?:\d{1,5}×\d{1,5} DataFrame| {0,6}Row │[^\n]{0,400}|─{2,20}┼─{2,400}"
-         r"| {4,12}│(?: {1,20}(?:Float|Int|String|Any|Union)[\w{}, ?]{0,20})++)[ \t]*$"
-         r"|^ {0,8}\d{1,6} │(?= )", ""),
-        ((". matrix list ",), r"^([A-Za-z]\w{0,31})\[\d{1,4},\d{1,4}\][ \t]*$", r"\1 ="),
-        (("(%o", "(%i"), r"^\(%[io]\d{1,4}\) ?", ""),
-        (("matrix([",),
-         r"\bmatrix\((\[[^\[\]()]{1,400}\](?:, ?\[[^\[\]()]{1,400}\])*+)\)", r"[\1]"),
-        # comparisons in tests
-        (("llclose(", "_equal(", "_close("),
-         r"^([ \t]*)(?:assert )?(?:\w{1,12}\.){0,2}(?:assert_)?(?:allclose|array_(?:almost_)?equal"
-         r"|equal|close|all_close)\(((?:\w{1,20}\()?[A-Za-z]\w{0,20})(?:\([\w, ]{0,20}\))?\)?, ?"
-         r"(?:\w{1,12}\.(?:array|tensor)\()?(\[[^()\n]{1,2000}\])\)?"
-         r"(?:, ?[ar]tol ?= ?[\d.e-]{1,9}){0,2}\)[ \t]*$", r"\1\2 = \3"),
-        # times before the lines of a log
-        ((":",), r"^\[?\d{4}[-/.]\d\d[-/.]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?Z?\]?(?: [-|])? ?"
-         r"(?=\[?[A-Za-z])", ""),
-        # C and JavaScript: one pair of brackets for each index
-        (("][",), r"(?<=\w)\[(\d{1,3})\]\[(\d{1,3})\](?=\s?[=:])", r"[\1,\2]"),
-        # tables of SQL, and of JavaScript's console
-        (("elect ", "ELECT "), r"^[^\n]{0,20}\b(?:select|SELECT)\b[^\n;]{1,60}\b(?:from|FROM) "
-         r"([A-Za-z]\w{0,30})\b[^\n;]{0,80};?[ \t]*$", r"\1:"),
-        (("(index)",), r"^[│|][ \t]+(?:\d{1,4}|'[^'\n]{1,30}')[ \t]+(?=[│|])"
-         r"|^[│|][ \t]+\(index\)[ \t]+[│|][^\n]{0,400}$", ""),
-        # J: negative numbers
-        (("=:",), r"(?<!\S)_(?=\d[\d.]{0,20}(?:[ \t]{1,9}_?\d[\d.]{0,20}){0,30}[ \t]*$)", "-"),
-        # SymPy, whose rows on one line are read as R's matrix below, and Typst
-        (("Rational(",), r"\bRational\( ?(-?\d{1,40}) ?, ?(\d{1,40}) ?\)", r"\1/\2"),
-        (("Matrix(",), r"\bMatrix\( ?\d{1,4} ?, ?\d{1,4} ?, ?(?=\[ ?\[)", "Matrix("),
-        (("Matrix(",), r"\bMatrix\( ?(\d{1,4}) ?, ?(\d{1,4}) ?, ?\[([^\[\]]{1,4000})\]",
-         r"matrix(c(\3), \1, \2, TRUE"),
-        (("mat(",), r"\bmat\(([^()\[\]]{1,20000})\)", r"[\1]"),
-    )
-)  # fmt: skip
-"""Signs of what programs print, and how each is read."""
-
 
 def without_session(text: str) -> str:
     """Return a text without the prompts of a session and R's counts of rows and columns.
@@ -106,12 +38,9 @@ def without_session(text: str) -> str:
     >>> without_session("In [3]: Q = matrix(c(1, 2, 3, 4), nrow=2, byrow=TRUE)")
     'Q = [1 2; 3 4]'
     """
-    text = _PROMPTS.sub("", text)
     if "\n## " in text:
         text = _KNITTED.sub(_without_marks, text)
-    for signs, pattern, plain in _PRINTED:
-        if any(sign in text for sign in signs):
-            text = pattern.sub(plain, text)
+    text = rewritten(text, "programs")
     if "bind(" in text:
         text = _BOUND.sub(_as_bound, text)
     if "[," in text:

@@ -5,10 +5,12 @@ One pass from left to right; groups are followed to a limited depth.
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from attncalc.reading.plain.marks import BREAK, CELL, JOIN, ROW
 from attncalc.reading.plain.tidy import Struck
+from attncalc.reading.words import meanings
 
 DEEPEST = 30
 LONGEST_COLUMNS = 4000
@@ -29,48 +31,21 @@ _DIFFERENTIAL = re.compile(r"\s*+[∂d]\s*+[A-Za-zℒ][\w.,;:^{}()\[\]]{0,30}\s*
 _DISPLAY = re.compile(
     r"(?:align|alignat|aligned|gather|gathered|equation|split|multline|eqnarray)\*?$"
 )
-_WORDS = {
-    "cdot": "·", "times": "×", "ast": "*", "div": "/", "approx": "≈", "simeq": "≈", "sim": "~",
-    "cong": "≈", "to": "→", "rightarrow": "→", "Rightarrow": "→", "implies": "→", "therefore": "∴",
-    "longrightarrow": "→", "leftarrow": "←", "equiv": "=", "coloneqq": "=", "infty": "∞",
-    "alpha": "α", "beta": "β", "gamma": "γ", "mu": "μ", "sigma": "σ", "sum": "∑", "Sigma": "Σ",
-    "top": "T", "intercal": "T", "partial": "∂", "nabla": "∇",
-    "ldots": "…", "dots": "…", "cdots": "…", "vdots": "…", "ddots": "…", "dagger": "†",
-    "textdagger": "†", "quad": "   ", "qquad": "   ", "exp": "exp", "softmax": "softmax",
-    "par": BREAK, "newline": BREAK, "noindent": "", "item": BREAK + "- ", "ss": "ß", "pm": "±",
-    "prime": "'", "cos": "cos", "sin": "sin", "tanh": "tanh", "log": "log", "ln": "ln",
-    "max": "max", "min": "min", "mid": "|", "vert": "|", "Vert": "|", "langle": "⟨", "rangle": "⟩",
-    "in": " ∈ ",
-    "hrulefill": "_____", "dotfill": "_____", "checkmark": "", "surd": "√", "cr": ROW,
-    "textbackslash": "\\", "lbrack": "[", "rbrack": "]", "tab": "\t", "textasciitilde": "~",
-    "le": "≤", "leq": "≤", "ge": "≥", "neq": "≠", "odot": "·", "circ": "·", "bullet": "·",
-    "colon": ":", "lbrace": "{", "rbrace": "}", "hline": " ",
-    "ifdefined": " ", "else": " ", "fi": " ", "begingroup": " ", "endgroup": " ", "sloppy": " ",
+_SIGNS = Path(__file__).with_name("signs.txt")
+_WORDS = meanings("commands", _SIGNS) | {
+    "quad": "   ", "qquad": "   ", "par": BREAK, "newline": BREAK, "item": BREAK + "- ",
+    "in": " ∈ ", "hrulefill": "_____", "dotfill": "_____", "cr": ROW, "textbackslash": "\\",
+    "tab": "\t", "colon": ":", "hline": " ", "ifdefined": " ", "else": " ", "fi": " ",
+    "begingroup": " ", "endgroup": " ", "sloppy": " ",
 }  # fmt: skip
-_PASSED_OVER = {
-    "hspace": 1, "vspace": 1, "phantom": 1, "vphantom": 1, "hphantom": 1, "rule": 2, "label": 1,
-    "ref": 1, "tag": 1, "color": 1, "setlength": 2, "addtolength": 2, "usepackage": 1,
-    "documentclass": 1, "newcommand": 2, "renewcommand": 2, "providecommand": 2,
-    "DeclareMathOperator": 2, "setcounter": 2, "pagestyle": 1, "geometry": 1,
-    "includegraphics": 1, "cellcolor": 1, "rowcolor": 1, "noalign": 1, "cline": 1, "cmidrule": 1,
-    "thispagestyle": 1, "addpenalty": 1, "overset": 1, "underset": 1, "stackrel": 1, "parbox": 1,
-    "raisebox": 1, "makebox": 0, "framebox": 0, "textcolor": 1, "colorbox": 1, "fcolorbox": 2,
-    "c": 0, "scalebox": 1, "resizebox": 2, "multicolumn": 2, "multirow": 2,
-}  # fmt: skip
+_PASSED_OVER = {command: int(count) for command, count in meanings("groups", _SIGNS).items()}
 """The number of groups behind a command that are not text, such as widths; others may follow."""
 _STRUCK = ("sout", "st", "cancel", "xcancel", "bcancel", "xout", "strike")
 _PLAIN_MATRICES = ("matrix", "pmatrix", "bordermatrix")
 """The matrices of plain TeX, in braces and with \\cr between rows."""
 _HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph", "chapter",
              "title", "intertext", "shortintertext", "caption")  # fmt: skip
-ACCENTS = {
-    '"': "\u0308",
-    "'": "\u0301",
-    "`": "\u0300",
-    "^": "\u0302",
-    "~": "\u0303",
-    "c": "\u0327",
-}
+ACCENTS = dict(zip("\"'`^~c", "\u0308\u0301\u0300\u0302\u0303\u0327", strict=True))
 _SIMPLE = re.compile(r"[\d.\s]*|[A-Z]{1,3}(?:_\w)?(?:\^T)?|√\d+")
 """A number, a matrix or a product of matrices, or a root: it needs no brackets in a fraction."""
 
