@@ -11,7 +11,6 @@ from typing import NamedTuple
 from attncalc.reading.plain.comments import Comment, without_comments
 from attncalc.reading.plain.literals import (
     TooDeep,
-    Tree,
     heads_of,
     is_matrix,
     is_shortened,
@@ -208,57 +207,42 @@ class _Finder:
         while (match := _OPENING.search(text, position)) and not self.document.is_full:
             start = match.start()
             pieces.append(text[position:start])
-            found = self._literal(text, start)
-            if isinstance(found, int):
-                pieces.append(text[start : start + found])
-                position = start + found
-            elif not found[0]:
-                position = found[1]
-                pieces.append(_FILL * (position - start))
-            else:
-                heads, position, kind = found
+            heads, position, kind = self._literal(text, start)
+            if heads:
                 pieces.append(self._kept(heads, start, position, kind))
+            else:
+                pieces.append(text[start:position] if not kind else _FILL * (position - start))
         return "".join([*pieces, text[position:]])
 
-    def _literal(self, text: str, start: int) -> tuple[list[Rows], int, str] | int:
-        """Return the matrix that begins here and its end; or the position to continue at.
+    def _literal(self, text: str, start: int) -> tuple[list[Rows], int, str]:
+        """Return the matrix that begins here, where to continue, and its kind; [] for none.
 
         A matrix that a program abbreviated is no matrix, and ends there.
         """
+        nothing = list[Rows](), start + 1, ""
         if _INDEX.match(text, start) and text[start - 1 : start].strip() == "" and start:
             before = text[max(0, start - 12) : start].rstrip()
             if before[-1:].isalpha():
-                return 1
+                return nothing
         try:
             tree, stop = parse(text, start)
         except TooDeep:
             self._fault(start, "brackets are nested too deeply")
-            run = re.compile(r"[\[(\s]*").match(text, start)
-            return max(1, run.end() - start) if run else 1
+            return [], start + len(text[start:]) - len(text[start:].lstrip("[( \n\t")), ""
         if tree is None:
             if text[start] == "[" and _UNCLOSED.match(text, start):
                 self._fault(start, "a [ is never closed")
-            return 1
+            return nothing
         if text[start] == "[" and is_shortened(tree):
             self.document.shortened.append((self.line(start), text[start:stop].replace(_FILL, "")))
-            return [], stop, ""
-        return self._matrix(text, tree, start, stop)
-
-    def _matrix(
-        self, text: str, tree: Tree, start: int, stop: int
-    ) -> tuple[list[Rows], int, str] | int:
-        """Return the matrix that nested lists form, and its end; or the position to continue at."""
+            return [], stop, "shortened"
         is_round = text[start] == "("
         heads = heads_of(tree, is_round=is_round)
         if heads is None or not all(is_matrix(rows, is_round) for rows in heads):
-            return 1
+            return nothing
         count = sum(len(row) for rows in heads for row in rows)
-        if is_round and count < 2:
-            return 1
-        flat = (
-            len(heads) == 1 and len(heads[0]) == 1 and all(isinstance(each, str) for each in tree)
-        )
-        return heads, stop, "row" if flat else "literal"
+        is_row = len(heads) == len(heads[0]) == 1 and all(isinstance(each, str) for each in tree)
+        return (heads, stop, "row" if is_row else "literal") if count > is_round else nothing
 
     def _fault(self, start: int, what: str) -> None:
         self.document.faults.append((self.line(start), what))

@@ -290,16 +290,12 @@ def _stacked(document: Document, lines: list[Line]) -> list[Line]:
     ends = _ends_of_runs(marks)
     i = 0
     while i < len(lines):
-        stop = _stack(lines, marks, i)
+        run = _even(lines, marks, i)
         uneven = _uneven(document, lines[i : ends[i]], marks[i : ends[i]])
-        if uneven and len(uneven.lines) > stop - i:
-            found.append(uneven.merged(document))
-            stop = i + len(uneven.lines)
-        elif stop - i > 1:
-            found.append(_merged(document, lines[i:stop]))
-        else:
-            found.append(lines[i])
-        i = max(stop, i + 1)
+        if uneven and len(uneven.lines) > len(run.lines):
+            run = uneven
+        found.append(run.merged(document) if len(run.lines) > 1 else lines[i])
+        i += max(len(run.lines), 1)
     return found
 
 
@@ -315,25 +311,8 @@ def _ends_of_runs(marks: list[list[str]]) -> list[int]:
     return ends
 
 
-def _stack(lines: Sequence[Line], marks: list[list[str]], start: int) -> int:
-    """Return the end of a run of lines that each contain the same number of rows in brackets."""
-    count = len(marks[start])
-    if not count:
-        return start
-    named = [0] * count
-    stop = start
-    while stop < len(lines) and len(marks[stop]) == count:
-        pieces = [each.strip(_BRACKETS) for each in _outside(lines[stop].text)]
-        outside, tail = map(bool, pieces[:-1]), pieces[-1]
-        named = [n + is_named for n, is_named in zip(named, outside, strict=True)]
-        if max(named) > 1 or (tail and not tail.startswith(("#", "<", "%", "^", "*", "†"))):
-            break
-        stop += 1
-    return stop
-
-
-class _Uneven(NamedTuple):
-    """Lines with rows of matrices side by side of different heights, by their columns."""
+class _Run(NamedTuple):
+    """Lines with rows of matrices side by side: the names and the rows of each matrix."""
 
     lines: Sequence[Line]
     names: list[str]
@@ -350,7 +329,25 @@ class _Uneven(NamedTuple):
         return Line(self.lines[0].number, " ".join(pieces))
 
 
-def _uneven(document: Document, lines: Sequence[Line], rows: list[list[str]]) -> _Uneven | None:
+def _even(lines: Sequence[Line], marks: list[list[str]], start: int) -> _Run:
+    """Return matrices of one height: each line has as many rows, and no second name of one."""
+    count = len(marks[start])
+    names, stop = [""] * count, start
+    while stop < len(lines) and len(marks[stop]) == count > 0:
+        *outside, tail = (each.strip(_BRACKETS) for each in GRID.split(lines[stop].text))
+        is_again = any(map(all, zip(names, outside, strict=True)))
+        if is_again or (tail and not tail.startswith(("#", "<", "%", "^", "*", "†"))):
+            break
+        names = [name or said for name, said in zip(names, outside, strict=True)]
+        stop += 1
+    texts = [GRID.split(line.text) for line in lines[start:stop]]
+    for slot, between in enumerate(zip(*texts, strict=True)):
+        if 0 < slot < count and "," in map(str.strip, between):
+            names[slot] = names[slot] or ","
+    return _Run(lines[start:stop], names, [*map(list, zip(*marks[start:stop], strict=True))])
+
+
+def _uneven(document: Document, lines: Sequence[Line], rows: list[list[str]]) -> _Run | None:
     """Return the matrices of different heights in a run of lines, each named once."""
     if len({len(marks) for marks in rows}) < 2 or document.is_full:
         return None
@@ -359,7 +356,7 @@ def _uneven(document: Document, lines: Sequence[Line], rows: list[list[str]]) ->
     names = [""] * len(places)
     found: list[list[str]] = [[] for _ in places]
     for line, marks in zip(lines, rows, strict=True):
-        *outside, tail = (each.strip(_BRACKETS) for each in _outside(line.text))
+        *outside, tail = (each.strip(_BRACKETS) for each in GRID.split(line.text))
         for said, mark in zip(outside, marks, strict=True):
             column = document.grids[mark].column
             slot = min(range(len(places)), key=lambda k: abs(places[k] - column))
@@ -367,7 +364,7 @@ def _uneven(document: Document, lines: Sequence[Line], rows: list[list[str]]) ->
                 return None
             names[slot] = names[slot] or said
             found[slot].append(mark)
-    return _Uneven(lines, names, found) if all(names) else None
+    return _Run(lines, names, found) if all(names) else None
 
 
 def _with_heads(document: Document, line: Line) -> Line:
@@ -386,26 +383,6 @@ def _with_heads(document: Document, line: Line) -> Line:
 def _row_grids(document: Document, text: str) -> list[str]:
     marks = GRID.findall(text)
     return marks if all(document.grids[mark].kind == "row" for mark in marks) else []
-
-
-def _outside(text: str) -> list[str]:
-    return GRID.split(text)
-
-
-def _merged(document: Document, lines: Sequence[Line]) -> Line:
-    """Return one line with each stack of rows as one grid."""
-    columns = list(zip(*(GRID.findall(line.text) for line in lines), strict=True))
-    outside = [_outside(line.text) for line in lines]
-    pieces: list[str] = []
-    for slot, marks in enumerate(columns):
-        said = [each[slot].strip(_BRACKETS) for each in outside]
-        said += [","] * (slot > 0 and any(each[slot].strip() == "," for each in outside))
-        grids = [document.grids[mark] for mark in marks]
-        rows = fitted([row for grid in grids for row in grid.rows])
-        kept = Grid((rows,), grids[0].line, grids[-1].last, "stack")
-        pieces += [next((text for text in said if text), ""), document.add(kept)]
-    number = lines[0].number
-    return Line(number, " ".join(pieces))
 
 
 def _with_bars_beside(document: Document, line: Line) -> Line:

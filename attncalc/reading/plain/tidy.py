@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from attncalc.reading.html_page import unescaped
 from attncalc.reading.plain.marks import BREAK, COMMA, UNMARKED, WIDE
 from attncalc.reading.plain.markup_tables import (
     with_bars,
@@ -18,7 +19,6 @@ from attncalc.reading.plain.markup_tables import (
 )
 from attncalc.reading.plain.printed import with_printed
 from attncalc.reading.plain.programs import without_session
-from attncalc.reading.plain.references import unescaped
 from attncalc.reading.plain.rewriting import rewritten
 from attncalc.reading.words import meanings
 
