@@ -322,11 +322,11 @@ class _Parter:
         width: the number of cells of a row below names of columns, which may have any name.
         """
         text = _BEHIND_ROW.sub("", self.lines[i].text.rstrip())
+        if width:
+            found = None if GRID.search(text) else labelled_row(text, self.labels)
+            return found if found and len(found[1]) == width else None
         if GRID.search(text) or _GOES_ON.match(text) or self.is_other(self.lines, i):
             return None
-        if width:
-            found = labelled_row(text, self.labels)
-            return found if found and len(found[1]) == width else None
         if cells := split_row(text) or row_of_equations(text):
             return "", cells
         found = labelled_row(text, self.labels)
