@@ -302,7 +302,8 @@ class _Parter:
             names.append(row[0])
             rows.append(row[1])
             stop += 1
-        if len(rows) > 1 and all(map(COLUMN.search, names)) and len({*map(len, rows)}) == 1:
+        are_columns = len(rows) > 1 and not heads and all(map(COLUMN.search, names))
+        if are_columns and len({*map(len, rows)}) == 1:
             names, rows = [""] * len(rows), [list(column) for column in zip(*rows, strict=True)]
         is_row = bool(rows) and names[0] in self.labels and len(rows[0]) > 1
         if not rows or (names[0] and len(rows) < 2 and (heads or not is_row)):
