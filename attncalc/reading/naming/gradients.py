@@ -22,13 +22,9 @@ _WORD = re.compile(
 _BEHIND = re.compile(r"(?P<of>[^()\s]{1,40}?)(?:\.|_| )grad(?:ient)?(?P<index>\[[\d, :]{1,20}\])?")
 _PLAIN = re.compile(r"[d∂][ _]?(?P<of>\S{1,40})")
 _VIA = re.compile(
-    r"(?P<whole>.{1,60}?) ?\(?(?:via|from|through|by way of|über|von|aus|par|por) "
-    r"(?P<by>[A-Za-z_0-9.]{1,20})\)?"
+    r"(?P<whole>.{1,60}?),? ?\(?(?:via|from|through|by way of|über|von|aus|par|por) "
+    r"(?P<by>[A-Za-z_0-9.]{1,20})\)?(?:,.{0,60})?"
 )
-_TITLE = re.compile(
-    r"(?:[Gg]radient of )(?P<of>[^,]{1,40})(?:, by way of (?P<by>[^,]{1,20}))?(?:,.{0,60})?"
-)
-"""The title of a gradient on attncalc's own pages: Gradient of X, by way of Q, 3 × 4."""
 INDEXED = re.compile(r"([^\[\]]+?)(?:\[([\d, :]+)\])?")
 """A name, perhaps with an index behind it."""
 _FORMS = (_RATIO, _JOINED, _BEHIND, _PLAIN, _WORD)
@@ -49,13 +45,15 @@ def gradient_named(text: str, known: frozenset[str]) -> Found | None:
     name, _, said = clean.partition(":")
     if said and name.strip(" `*") in known:
         return name.strip(" `*"), 0, 0, 0
-    if titled := _TITLE.fullmatch(clean):
-        found = _of(titled["of"].strip(), known)
-        return _part_of(found, titled["by"], known) if found and titled["by"] else found
-    if (via := _VIA.fullmatch(clean)) and (part := _part(via["whole"], via["by"], known)):
-        return part
+    if via := _VIA.fullmatch(clean):
+        found = gradient_named(via["whole"], known)
+        gradient = gradient_from(found[0]) if found else None
+        part = part_name(gradient.of, via["by"]) if gradient else ""
+        if found and part in known:
+            return (part, *found[1:])
+    title = clean.partition(", ")[0]
     for form in _FORMS:
-        if (match := form.fullmatch(clean)) is None:
+        if (match := form.fullmatch(clean) or form.fullmatch(title)) is None:
             continue
         index = match.groupdict().get("index") or ""
         if found := _of(match["of"].strip() + index, known):
@@ -85,15 +83,3 @@ def places_in(index: str) -> tuple[int, ...]:
     """
     places = [0 if each.strip() == ":" else int(each) for each in index.split(",") if each.strip()]
     return (*[0, 0, 0][len(places) :], *places) if len(places) in (0, 2, 3) else ()
-
-
-def _part(whole: str, by: str, known: frozenset[str]) -> Found | None:
-    """Return the part of a gradient through a step."""
-    found = gradient_named(whole, known)
-    return None if found is None else _part_of(found, by, known)
-
-
-def _part_of(found: Found, by: str, known: frozenset[str]) -> Found | None:
-    gradient = gradient_from(found[0])
-    name = part_name(gradient.of, by) if gradient is not None else ""
-    return (name, *found[1:]) if name in known else None

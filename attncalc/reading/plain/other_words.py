@@ -6,20 +6,14 @@
 import re
 
 from attncalc.reading.plain.marks import WIDE
-from attncalc.reading.words import meanings
+from attncalc.reading.words import meanings, words_by_meaning
 
 _NUMERALS = {sign: str(place) for place, sign in enumerate("一二三四五六七八九", 1)}
 _PLACES = {word: int(place) for word, place in meanings("ordinals").items()}
 ORDINALS = {word: int(place) for word, place in meanings("english ordinals").items()} | _PLACES
 """Ordinals in nine languages, and their numbers."""
-_ROWS = "rij|riga|linha|línea|renglón|zeile|reihe|fila|ligne"
-_TOKENS = "token|wort|mot|palabra|parola|palavra|woord|jeton"
-_HEADS = "testa|cabeça|hoofd"
-_KINDS = {
-    **dict.fromkeys(_ROWS.split("|"), "row"),
-    **dict.fromkeys(_TOKENS.split("|"), "token"),
-    **dict.fromkeys(_HEADS.split("|"), "head"),
-}
+_KINDS = meanings("counted")
+_ROWS = "|".join(words_by_meaning("counted")["row"])
 _NEW = re.compile(
     r"\b(?P<word>rij|riga|linha|línea|renglón|parola|palavra|woord|testa|cabeça|hoofd)"
     r"(?: n[r°º.]{1,2})? ?(?P<number>\d{1,3})\b",
@@ -27,7 +21,7 @@ _NEW = re.compile(
 )
 _GLUED = re.compile(r"\b(row|head)(\d{1,2})\b", re.IGNORECASE)
 _COUNTED = re.compile(
-    rf"\b(?P<place>{'|'.join(_PLACES)}) (?P<word>{_ROWS}|{_TOKENS}|{_HEADS})\b", re.IGNORECASE
+    rf"\b(?P<place>{'|'.join(_PLACES)}) (?P<word>{'|'.join(_KINDS)})\b", re.IGNORECASE
 )
 _ORDINAL = re.compile(
     rf"\b(\d{{1,2}})(?:\.|st|nd|rd|th|[eè]re?|[eè]me|ª|\.ª) ?(?:row|{_ROWS})\b", re.IGNORECASE

@@ -4,10 +4,9 @@ import re
 
 from attncalc.reading.words import meanings
 
-_DIGITS = {"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4",
-           "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9"}  # fmt: skip
-_WHOLE = _DIGITS | {"ten": "10", "eleven": "11", "twelve": "12"}
-_VALUES = _WHOLE | {"oh": "0"}
+_VALUES = meanings("spoken")
+_WHOLE = {word: value for word, value in _VALUES.items() if word != "oh"}
+_DIGITS = [word for word, value in _WHOLE.items() if len(value) == 1]
 _DECIMALS = rf" point(?: (?:{'|'.join(_DIGITS)}|oh)\b)++"
 _NUMBER = rf"\b(?:(?:minus|negative) )?(?:{'|'.join(_WHOLE)})\b(?:{_DECIMALS})?"
 _NUMBERS = re.compile(rf"{_NUMBER}(?:(?:,| comma)?(?: and)? {_NUMBER})*+", re.IGNORECASE)
