@@ -56,16 +56,6 @@ def is_step_at_hand(name: str) -> bool:
     return name in _STEPS.get()
 
 
-def are_there() -> bool:
-    """Return whether the current problem has names."""
-    return bool(_NAMES.get())
-
-
-def knows(name: str) -> bool:
-    """Return whether a name belongs to the current problem."""
-    return name in _NAMES.get()
-
-
 def names_there() -> frozenset[str]:
     """Return the names of the current problem."""
     return _NAMES.get()

@@ -235,7 +235,7 @@ class _Parter:
             return True
         cells = [cell for row in rows for cell in row]
         good = sum(map(looks_like_entry, cells))
-        if 2 * good < len(cells) or (count == 1 and not _is_plain_row(rows)):
+        if 2 * good < len(cells) or (count == 1 and (good < len(cells) or good < 2)):
             return False
         grid = Grid((fitted(rows),), first, last, "table")
         firsts = [row[0].strip() for row in table if any(set(cell) - set("-: ") for cell in row)]
@@ -443,7 +443,3 @@ def _has_words(rows: Rows) -> bool:
         and all(any(c.isalpha() for c in cell) for cell in column)
         for column in columns
     )
-
-
-def _is_plain_row(rows: Rows) -> bool:
-    return all(map(looks_like_entry, rows[0])) and len(rows[0]) > 1

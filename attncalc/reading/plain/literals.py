@@ -148,19 +148,14 @@ def _joined(tree: Tree) -> str:
 def _flat_rows(text: str, *, is_round: bool) -> Rows:
     """Split `1 3; -1 1` into rows at semicolons and line ends."""
     text = text.replace("...\n", " ")
-    rows = [_flat_cells(row) for row in re.split(r"[;\n]", text) if row.strip(" ,\t")]
+    rows = [parted(row) or row.split() for row in re.split(r"[;\n]", text) if row.strip(" ,\t")]
     if (is_round or COMMA in text) and "\n" not in text and all(len(row) == 1 for row in rows):
         return [[row[0] for row in rows]]
     for sign in (" / ", "|"):
-        parts = [_flat_cells(row) for row in text.split(sign)]
+        parts = [parted(row) or row.split() for row in text.split(sign)]
         if len(rows) == 1 < len(parts) and len({len(row) for row in parts}) == 1 < len(parts[0]):
             return fitted(parts)
     return fitted(rows)
-
-
-def _flat_cells(row: str) -> list[str]:
-    cells = parted(row)
-    return cells or row.split()
 
 
 def is_matrix(rows: Rows, is_round: bool) -> bool:

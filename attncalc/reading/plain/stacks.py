@@ -234,7 +234,7 @@ def _groups(text: str) -> list[Labelled]:
 def _without_bullet(line: Line) -> Line:
     """Return a line with only a row in brackets without the list marker before it."""
     match = _BULLET.fullmatch(line.text)
-    return _with_text(line, match[1] + match[2]) if match else line
+    return line._replace(text=match[1] + match[2]) if match else line
 
 
 def _with_lists(document: Document, line: Line) -> Line:
@@ -272,15 +272,10 @@ def _joined(lines: list[Line]) -> list[Line]:
                 _GOES_ON.match(line.text) or (_OPEN_END.search(before) and "=" not in line.text[:6])
             )
         ):
-            found[-1] = _with_text(found[-1], f"{before.rstrip()} {line.text.strip()}")
+            found[-1] = found[-1]._replace(text=f"{before.rstrip()} {line.text.strip()}")
         else:
             found.append(line)
     return found
-
-
-def _with_text(line: Line, text: str) -> Line:
-    """Return a line with another text."""
-    return Line(line.number, text)
 
 
 def _stacked(document: Document, lines: list[Line]) -> list[Line]:
@@ -377,7 +372,7 @@ def _with_heads(document: Document, line: Line) -> Line:
         return line
     heads = tuple(rows for each in grids for rows in each.heads)
     mark = document.add(Grid(heads, grids[0].line, grids[-1].last, "stack"))
-    return _with_text(line, line.text[: match.start()] + mark + line.text[match.end() :])
+    return line._replace(text=line.text[: match.start()] + mark + line.text[match.end() :])
 
 
 def _row_grids(document: Document, text: str) -> list[str]:
@@ -400,7 +395,7 @@ def _with_bars_beside(document: Document, line: Line) -> Line:
     for row, behind in zip(rows, outside[1:], strict=True):
         grid = Grid(([row],), line.number, line.number, "row", len(text))
         text += document.add(grid) + behind
-    return _with_text(line, text)
+    return line._replace(text=text)
 
 
 def _with_bars(document: Document) -> list[Line]:
