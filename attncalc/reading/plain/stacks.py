@@ -18,8 +18,6 @@ _BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
 _NAMED = re.compile(
     r"\s*([^=:→]{1,60}?(?:[=:→]|->|\b(?:are|is|sind|ist|sont|est|son|es)\b:?))\s*([^=:→]{3,2000})"
 )
-_GAP = re.compile(r"(?P<before>[^\[\]|⎢⎜]{0,80}?)[(\[|⎢⎜]\s{2,60}[)\]|⎥⎟]\s{0,9}")
-"""A line between two rows of a matrix with separate brackets in each line."""
 _ROW_SIGNS = (" / ", " | ", " || ", " // ")
 _NAME, _RULE = re.compile(r"[^\s|]+(?: [^\s|]+)*"), re.compile(r"(?=\s*+[─━=-]{3})[\s─━=-]*+")
 """A name over one of several matrices side by side, and a line below it."""
