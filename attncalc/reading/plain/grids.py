@@ -109,10 +109,9 @@ def document_of(text: str) -> Document:
     document = Document()
     text, said = within_bounds(text)
     document.faults += [(0, each) for each in said]
-    text, struck = tidied(text)
+    text, document.struck = tidied(text)
     text, document.comments = without_comments(with_decimal_commas(without_macros(text)))
     converted = without_tex(text)
-    document.struck += struck + converted.struck
     document.faults += converted.faults
     finder = _Finder(document, converted.text)
     found = finder.environments(finder.text)

@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncalc.reading.plain.marks import BREAK, CELL, JOIN, ROW
-from attncalc.reading.plain.tidy import Struck
 from attncalc.reading.words import meanings
 
 DEEPEST = 30
-LONGEST_COLUMNS = 4000
-"""The largest length of the column specification of an array."""
 OPEN, CLOSE = "\ue000", "\ue001"
 """Marks around a LaTeX environment that is a matrix; a third mark means that it has no brackets."""
 BARE = "\ue005"
 
 _SPECIAL = re.compile(r"[\\{}&%~$]|\n")
+_PLAIN_GROUP, _OPTIONS = re.compile(r" *\{([^}]{0,4000})\}"), re.compile(r"\[[^\]\n]{0,80}\]")
 _COMMAND = re.compile(r"\\(?:([A-Za-z]+)\*?|(.))", re.DOTALL)
 _MATRIX = re.compile(r"(?:[pbBvV]?(?:small)?matrix\*?|array|tabular\*?|tabularx|longtable)$")
 _FACTOR = re.compile(
@@ -40,7 +38,6 @@ _WORDS = meanings("commands", _SIGNS) | {
 }  # fmt: skip
 _PASSED_OVER = {command: int(count) for command, count in meanings("groups", _SIGNS).items()}
 """The number of groups behind a command that are not text, such as widths; others may follow."""
-_STRUCK = ("sout", "st", "cancel", "xcancel", "bcancel", "xout", "strike")
 _PLAIN_MATRICES = ("matrix", "pmatrix", "bordermatrix")
 """The matrices of plain TeX, in braces and with \\cr between rows."""
 _HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph", "chapter",
@@ -59,7 +56,6 @@ class Converted(NamedTuple):
 
     text: str
     faults: list[tuple[int, str]]
-    struck: list[Struck]
 
 
 def without_tex(text: str) -> Converted:
@@ -72,7 +68,7 @@ def without_tex(text: str) -> Converted:
     """
     converter = _Converter(_ENUMERATED.sub(r"\\item ", text))
     converter.run()
-    return Converted("".join(converter.lines), converter.faults, converter.struck)
+    return Converted("".join(converter.lines), converter.faults)
 
 
 class _Converter:
@@ -87,7 +83,6 @@ class _Converter:
         self.lines: list[str] = []
         self.written = 1
         self.faults: list[tuple[int, str]] = []
-        self.struck: list[Struck] = []
         self.asides: list[str] = []
         self.depth = self.collecting = 0
         self.missing: set[str] = set()
@@ -204,8 +199,6 @@ class _Converter:
         elif name == "sqrt":
             inner = self._argument()
             self._emit(f"√{inner}" if re.fullmatch(r"\d+|\w", inner) else f"√({inner})")
-        elif name in _STRUCK:
-            self._strike(start)
         elif name in _HEADINGS:
             self._emit(f"{BREAK}# {self._argument()}{BREAK}")
         else:
@@ -287,7 +280,7 @@ class _Converter:
             self.missing.add(closing)
             self.faults.append((self._count_lines(), f"\\begin{{{kind}}} is never closed"))
             return
-        while self._at("{") and self._raw_argument(LONGEST_COLUMNS):
+        while self._raw_argument():
             pass
         self._optional()
         inner = self._collected(lambda: self._until(stop), in_matrix=True)
@@ -300,11 +293,6 @@ class _Converter:
             self._plain()
             if self.position < stop:
                 self._special()
-
-    def _strike(self, start: int) -> None:
-        line, first = self._count_lines(), self.position
-        self._argument()
-        self.struck.append(Struck(line, self.text[first : self.position].strip("{}")))
 
     def _collected(self, read: Callable[[], None], *, in_matrix: bool = False) -> str:
         """Return what a function writes, without adding it to the text."""
@@ -327,21 +315,16 @@ class _Converter:
         while self.text[self.position : self.position + 1] == " ":
             self.position += 1
 
-    def _raw_argument(self, longest: int = 80) -> str:
-        """Return a group of plain letters, such as the name of an environment; "" without one."""
-        self._skip_blanks()
-        stop = self.text.find("}", self.position, self.position + longest)
-        if not self.text.startswith("{", self.position) or stop < 0:
-            return ""
-        start, self.position = self.position + 1, stop + 1
-        return self.text[start:stop]
+    def _raw_argument(self) -> str:
+        """Return a group without others, such as the name of an environment; "" for none."""
+        match = _PLAIN_GROUP.match(self.text, self.position)
+        self.position = match.end() if match else self.position
+        return match[1] if match else ""
 
     def _optional(self) -> None:
         """Skip [options]."""
-        if self.text.startswith("[", self.position):
-            stop = self.text.find("]", self.position, self.position + 80)
-            if stop >= 0 and "\n" not in self.text[self.position : stop]:
-                self.position = stop + 1
+        if match := _OPTIONS.match(self.text, self.position):
+            self.position = match.end()
 
     def _argument(self) -> str:
         """Return the argument of a command: a group, or a single character."""
