@@ -63,16 +63,15 @@ from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.name import Tokens, name_in
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import blocks_of
-from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
 from attncalc.reading.plain.corrections import with_corrections
 from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import COMMA, MASKED, MOST_GRIDS, PRIVATE
 from attncalc.reading.plain.numerals import read_entry
-from attncalc.reading.plain.other_words import in_english
+from attncalc.reading.plain.other_words import in_english, with_digits
+from attncalc.reading.plain.programs import without_references
 from attncalc.reading.plain.rewriting import rewritten
 from attncalc.reading.plain.sentence_rows import with_counted_rows
-from attncalc.reading.plain.spoken import with_digits
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 
 MOST_FAULTS = 100

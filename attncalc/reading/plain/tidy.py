@@ -17,8 +17,7 @@ from attncalc.reading.plain.markup_tables import (
     with_typst_tables,
     with_wiki_tables,
 )
-from attncalc.reading.plain.printed import with_printed
-from attncalc.reading.plain.programs import without_session
+from attncalc.reading.plain.programs import with_printed, without_session
 from attncalc.reading.plain.rewriting import rewritten
 from attncalc.reading.words import meanings
 
