@@ -45,7 +45,8 @@ _LONG = re.compile(
 _SCALED = re.compile(r"/[({]*(?:√|sqrt|d_?k|d\b|\d)")
 _LETTERS = re.compile(r"[A-Za-zα]+")
 
-_SYMBOLS = meanings("symbols")
+_SPELLED = {step.replace("_", "").lower(): step for step in _OF_ATTENTION if len(step) > 2}
+_SYMBOLS = meanings("symbols") | {step: step for step in _OF_ATTENTION}
 """Letters, and words used as letters; upper and lower case may differ."""
 _SUFFIXES = meanings("suffixes")
 _SUFFIX = re.compile(
@@ -66,14 +67,10 @@ def matrix_of_symbol(text: str) -> str | None:
     """
     clean = compact(text)
     bare = re.sub(r"[{}()^]", "", clean.replace("^", "_")) if "^T" not in clean else clean
-    if bare in _OF_ATTENTION:
-        return bare
     if bare in _SYMBOLS:
         return _SYMBOLS[bare]
-    plain = bare.replace("_", "").lower()
-    for step in _OF_ATTENTION:
-        if len(step) > 2 and plain == step.replace("_", "").lower():
-            return step
+    if step := _SPELLED.get(bare.replace("_", "").lower()):
+        return step
     given = canonical(bare)
     is_of_layers = given is not None and given in GIVEN and GIVEN[given].kind == LAYERS
     if given in MATRICES and not is_of_layers and (len(bare) > 1 or bare in ("X", "P")):

@@ -271,11 +271,9 @@ def without_references(text: str) -> str:
     lines = text.split("\n")
     found = [_CELL.match(line) for line in lines]
     cells = [match for match in found if match]
-    if len(cells) < LEAST_CELLS or not any(map(_is_heading, cells)):
-        return text
-    if len({match.groups() for match in cells}) < len(cells):  # repeated names of rows
-        return text
-    if 2 * len(cells) < sum(bool(line.strip()) for line in lines):
+    is_sheet = len(cells) >= LEAST_CELLS and any(map(_is_heading, cells))
+    are_once = len({match.groups() for match in cells}) == len(cells)  # T1, a row, may repeat
+    if not is_sheet or not are_once or 2 * len(cells) < sum(map(bool, map(str.strip, lines))):
         return text
     return "\n".join(
         _BESIDE.sub("  ", line[match.end() :]) if match else line
@@ -285,6 +283,5 @@ def without_references(text: str) -> str:
 
 def _is_heading(cell: "re.Match[str]") -> bool:
     """Return whether a cell contains words, and no number."""
-    rest = cell.string[cell.end() :].strip()
-    rest = rest.strip("\"'")
+    rest = cell.string[cell.end() :].strip().strip("\"'")
     return rest[:1].isalpha() and "|" not in rest
