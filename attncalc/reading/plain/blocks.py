@@ -171,13 +171,11 @@ class _Parter:
 
     def _add(self, block: Block) -> None:
         block.is_new = block.is_new or self.is_new
-        block.text = typed(self._with_grids(block.text)).strip()
+        grids = self.document.grids
+        text = GRID.sub(lambda match: f"[{grids[match[0]].text}]", block.text)
+        block.text = typed(text).strip()
         self.is_new = False
         self.blocks.append(block)
-
-    def _with_grids(self, text: str) -> str:
-        grids = self.document.grids
-        return GRID.sub(lambda match: f"[{grids[match[0]].text}]", text)
 
     def _whole_table(self, i: int) -> int:
         """Read the table that begins here, and return its number of lines.
