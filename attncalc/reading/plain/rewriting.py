@@ -2,29 +2,19 @@
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 from attncalc.reading.words import sections_in
 
-
-class _Rule(NamedTuple):
-    """A pattern, what replaces it, and what texts with it contain."""
-
-    find: re.Pattern[str]
-    put: str
-    where: re.Pattern[str]
-
-
-def _rules() -> dict[str, list[_Rule]]:
-    rules: dict[str, list[_Rule]] = {}
-    for title, said in sections_in(Path(__file__).with_name("rewriting.txt")).items():
-        find = re.compile("".join(said["find"].splitlines()), re.MULTILINE)
-        own = _Rule(find, said.get("put", "").strip('"'), re.compile(said.get("where", "")))
-        rules.setdefault(title.partition(":")[0], []).append(own)
-    return rules
-
-
-_RULES = _rules()
+_RULES = [
+    (
+        title.partition(":")[0],
+        re.compile("".join(rule["find"].splitlines()), re.MULTILINE),
+        rule.get("put", "").strip('"'),
+        re.compile(rule.get("where", "")),
+    )
+    for title, rule in sections_in(Path(__file__).with_name("rewriting.txt")).items()
+]
+"""The stage of each rule, a pattern, what replaces it, and what texts with it contain."""
 
 
 def rewritten(text: str, stage: str) -> str:
@@ -35,7 +25,7 @@ def rewritten(text: str, stage: str) -> str:
     >>> rewritten("In [3]: Q = mat(1, 2; 3, 4)", "programs")
     'Q = [1, 2; 3, 4]'
     """
-    for rule in _RULES[stage]:
-        if rule.where.search(text):
-            text = rule.find.sub(rule.put, text)
+    for own_stage, pattern, plain, where in _RULES:
+        if own_stage == stage and where.search(text):
+            text = pattern.sub(plain, text)
     return text

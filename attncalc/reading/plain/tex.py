@@ -67,6 +67,7 @@ _PARAMETER = re.compile(r"#(\d)")
 _DEEP = r"(?:[^{}]|\{[^{}]{0,400}+\}){0,400}+"
 _GROUP = rf"[ \n]{{0,9}}+\{{((?:[^{{}}]|\{{{_DEEP}\}}){{0,4000}}+)\}}"
 """A group in braces, perhaps with others inside."""
+_GROUPS = [re.compile(_GROUP * count) for count in range(MOST_ARGUMENTS + 1)]
 
 
 class Converted(NamedTuple):
@@ -395,31 +396,38 @@ def without_macros(text: str) -> str:
     """
     if "\\newcommand" not in text and "\\def" not in text and "\\Declare" not in text:
         return text
-    by_count: list[dict[str, str]] = [{} for _ in range(MOST_ARGUMENTS + 1)]
+    meant: dict[str, tuple[int, str]] = {}
     for match in itertools.islice(_DEFINED.finditer(text), MOST):
         name, body = match[1] or match[4], match[3] or match[5]
         count = int(match[2] or 0)
         is_plain = sorted(_PARAMETER.findall(body)) == [str(k + 1) for k in range(count)]
         if len(body) <= LONGEST and is_plain and count <= MOST_ARGUMENTS:
-            by_count[count][name] = body
+            meant[name] = count, body
     text = _DEFINED.sub(lambda match: "\n" * match[0].count("\n"), text)
-    text = _USED.sub(lambda match: by_count[0].get(match[1], match[0]), text)
-    for _ in range(MOST_NESTED):  # one may contain another
-        for count, bodies in enumerate(by_count[1:], start=1):
-            text = _with_arguments(text, bodies, count) if bodies else text
+    bare = {name: body for name, (count, body) in meant.items() if not count}
+    text = _USED.sub(lambda match: bare.get(match[1], match[0]), text)
+    for _ in range(MOST_NESTED if len(bare) < len(meant) else 0):  # one may contain another
+        text = _with_arguments(text, meant)
     return text
 
 
-def _with_arguments(text: str, bodies: Mapping[str, str], count: int) -> str:
-    """Return a text with the macros of so many arguments expanded; lines stay lines.
+def _with_arguments(text: str, meant: Mapping[str, tuple[int, str]]) -> str:
+    """Return a text with the macros that take arguments expanded; lines stay lines.
 
     Each argument is inserted once: a text does not grow beyond its macros.
     """
+    pieces, position = list[str](), 0
+    for used in _USED.finditer(text):
+        count, body = meant.get(used[1], (0, ""))
+        given = _GROUPS[count].match(text, used.end()) if count else None
+        if given is None or used.start() < position or len(pieces) > 2 * MOST_USES:
+            continue
+        written = _filled(body, given)
+        lines = text.count("\n", used.start(), given.end()) - written.count("\n")
+        pieces += [text[position : used.start()], written + "\n" * lines]
+        position = given.end()
+    return "".join([*pieces, text[position:]])
 
-    def filled(used: "re.Match[str]") -> str:
-        written = _PARAMETER.sub(lambda each: used[int(each[1]) + 1], bodies[used[1]])
-        return written + "\n" * (used[0].count("\n") - written.count("\n"))
 
-    names = "|".join(sorted(bodies, key=len, reverse=True))
-    used = re.compile(rf"\\({names})(?![A-Za-z]){_GROUP * count}")
-    return used.sub(filled, text, count=MOST_USES)
+def _filled(body: str, given: "re.Match[str]") -> str:
+    return _PARAMETER.sub(lambda each: given[int(each[1])], body)
