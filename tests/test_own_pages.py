@@ -12,7 +12,7 @@ from attncalc import read_problem
 from attncalc.languages.catalogue import LANGUAGES
 from attncalc.problem.samples import sample
 from attncalc.problem.serialising import in_json
-from attncalc.reading.answers.html_page import is_html, text_of_html
+from attncalc.reading.html_page import is_html, text_of_html
 
 FORMS = {
     "md": "markdown",

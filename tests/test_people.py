@@ -12,9 +12,9 @@ from attncalc.grading.slack import ToTheDigit
 from attncalc.problem.samples import sample
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
-from attncalc.reading.plain.macros import without_macros
 from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.tables import is_numbered_heading
+from attncalc.reading.plain.tex import without_macros
 
 
 def answered(problem: str, text: str) -> Answer:

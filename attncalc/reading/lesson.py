@@ -23,10 +23,10 @@ from attncalc.reading.answers.answer import (
     renumbered,
 )
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.own_page import pages_in, rules_in
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.files import decode, is_folder, list_folder
+from attncalc.reading.html_page import is_html, text_of_html
 from attncalc.reading.naming.at_hand import names_at_hand
 from attncalc.reading.notebooks import Place, lines_of_notebook
 from attncalc.reading.plain.marks import COMMA, PRIVATE

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from attncalc.reading.answers.answer import WrittenConnection
-from attncalc.reading.plain.references import unescaped
+from attncalc.reading.html_page import unescaped
 
 LONGEST_LINE = 2000
 _SENTENCE = re.compile(r"\bOutput\s+(\S.{0,199}?)\s*(?::|->|→|=>)(?=\s|$)\s*(.*)", re.IGNORECASE)

@@ -21,8 +21,7 @@ from attncalc.reading.answers.map_words import EMPHASIZED, Lexeme, labels_of, le
 from attncalc.reading.naming.name import Tokens, heads_in
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
 from attncalc.reading.plain.marks import COMMA
-from attncalc.reading.plain.other_words import ORDINALS, in_english
-from attncalc.reading.plain.spoken import with_counts
+from attncalc.reading.plain.other_words import ORDINALS, in_english, with_counts
 from attncalc.reading.plain.tex import ACCENTS
 
 LONGEST, MOST_LINES, MOST_MENTIONS, MOST_LISTED = 600, 400, 2000, 8

@@ -15,8 +15,8 @@ from attncalc.base.text import capital, on_a_line
 from attncalc.languages.catalogue import DECIMAL_COMMA, ENGLISH, LANGUAGES
 from attncalc.languages.english import ToEnglish
 from attncalc.reading.answers.answer import WrittenConnection
-from attncalc.reading.answers.html_page import Page as Html
-from attncalc.reading.plain.references import unescaped
+from attncalc.reading.html_page import Page as Html
+from attncalc.reading.html_page import unescaped
 
 _SIGN = "halves away from zero"
 _RULE = ("(rounding: display)", "(rounding: each-step)")

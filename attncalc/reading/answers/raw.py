@@ -19,7 +19,7 @@ from attncalc.reading.answers.parts import Part, lines_from_one, matrix_of
 from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import is_of_sums, numbers_in
 from attncalc.reading.answers.renaming import with_better_names
-from attncalc.reading.naming.at_hand import is_step_at_hand, knows
+from attncalc.reading.naming.at_hand import is_step_at_hand, names_there
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.naming.name import Name
 from attncalc.reading.naming.symbols import STEPS
@@ -41,7 +41,7 @@ class Raw(NamedTuple):
 
 def is_given(name: str) -> bool:
     """Return whether a matrix is given by the problem, and therefore also on worksheets."""
-    is_gradient = role_of(name) == "arriving" and knows(name)  # a step of a target
+    is_gradient = role_of(name) == "arriving" and name in names_there()  # a step of a target
     is_step = name in STEPS or is_step_at_hand(name)
     return name in MATRICES and not is_step and not is_gradient
 

@@ -25,7 +25,6 @@ from attncalc.reading.answers.collecting import collected
 from attncalc.reading.answers.corrected import CORRECTED, quoted_lines, with_corrected, with_scanned
 from attncalc.reading.answers.doubting import leave_noise, questioned
 from attncalc.reading.answers.expected import SCORES, Expected, share_alike
-from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import (
     connection_in,
@@ -58,20 +57,21 @@ from attncalc.reading.answers.prose import IN_COMMENT, role_of_words
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.answers.token_rows import with_rows_of_tokens
 from attncalc.reading.answers.witness import BECAUSE, witnessed
+from attncalc.reading.html_page import is_html, text_of_html
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.name import Tokens, name_in
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import blocks_of
-from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
 from attncalc.reading.plain.corrections import with_corrections
 from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import COMMA, MASKED, MOST_GRIDS, PRIVATE
 from attncalc.reading.plain.numerals import read_entry
-from attncalc.reading.plain.other_words import in_english
-from attncalc.reading.plain.sentence_rows import with_counted_rows, without_senders
-from attncalc.reading.plain.spoken import with_digits
+from attncalc.reading.plain.other_words import in_english, with_digits
+from attncalc.reading.plain.programs import without_references
+from attncalc.reading.plain.rewriting import rewritten
+from attncalc.reading.plain.sentence_rows import with_counted_rows
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 
 MOST_FAULTS = 100
@@ -132,7 +132,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     page = page._replace(text=with_digits(_with_ascii_digits(page.text)))
     # before the text is rewritten, which makes it longer and takes time
     text, said = within_bounds(page.text)
-    plain = with_decimal_commas(without_senders(PRIVATE.sub("", text)))
+    plain = with_decimal_commas(rewritten(PRIVATE.sub("", text), "chats"))
     plain = _SUMS.sub(lambda sums: _SIGN.sub("   ", sums[0]), plain)
     text = _rewritten(plain, expected)
     of_map = MapReader(expected)

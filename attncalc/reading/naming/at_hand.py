@@ -1,6 +1,7 @@
 """Names of layers of the current problem: R_1, 1.Q, Q^{[1]}, R_{1;2,3}, S_{1,2}^{self scaled}.
 
-They are recognized only while such a problem is marked; in a single attention, Y is O.
+They are recognized only while such a problem is marked; in a single attention, Y is O. So are
+gradients, if they are requested: dQ, ∂L/∂Q, dL/dQ, grad_Q, Q.grad, ∇_Q L.
 """
 
 import re
@@ -9,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from attncalc.problem.gradients.naming import Gradient, gradient_from
-from attncalc.reading.naming.gradients import INDEXED, gradient_named, places_in
+from attncalc.problem.gradients.naming import Gradient, gradient_from, gradient_name, part_name
+from attncalc.reading.naming.symbols import indexed
 
 _NAMES: ContextVar[frozenset[str]] = ContextVar("names at hand", default=frozenset())
 _STEPS: ContextVar[frozenset[str]] = ContextVar("steps at hand", default=frozenset())
@@ -38,6 +39,24 @@ _LED = re.compile(
 
 Found = tuple[str, int, int, int]
 """A matrix, and its head, row and column; 0 for all."""
+_LOSS = r"(?:\\?mathcal)?[{(]{0,2}(?:L|ℒ|l|J|E|C|[Ll]oss|Loss)[})]{0,2}"
+_D = r"(?:∂|d|δ|\\partial)"
+_RATIO = re.compile(rf"\(?{_D} ?{_LOSS}\)? ?(?:/|by) ?[({{]?{_D} ?(?P<of>[^()/]{{1,40}})[)}}]?")
+_JOINED = re.compile(rf"{_D}{_LOSS}_?{_D}_?(?P<of>\S{{1,40}})")
+_WORD = re.compile(
+    r"(?:grad(?:ient)?s?|∇|nabla|delta|δ|Δ|[Gg]rad(?:ient)?)[ _]?(?:L|loss)?[ _]?"
+    r"(?:(?:of|in|for|wrt|w\.r\.t\.|with respect to|von|nach|für|de|du|del|respecto a|"
+    r"par rapport à) )?[({]?(?P<of>[^() ][^()]{0,39}?)[)}]?(?: ?(?:L|loss))?",
+)
+_BEHIND = re.compile(r"(?P<of>[^()\s]{1,40}?)(?:\.|_| )grad(?:ient)?(?P<index>\[[\d, :]{1,20}\])?")
+_LETTER_D = re.compile(r"[d∂][ _]?(?P<of>\S{1,40})")
+_VIA = re.compile(
+    r"(?P<whole>.{1,60}?),? ?\(?(?:via|from|through|by way of|über|von|aus|par|por) "
+    r"(?P<by>[A-Za-z_0-9.]{1,20})\)?(?:,.{0,60})?"
+)
+_INDEXED = re.compile(r"([^\[\]]+?)(?:\[([\d, :]+)\])?")
+"""A name, perhaps with an index behind it."""
+_FORMS = (_RATIO, _JOINED, _BEHIND, _LETTER_D, _WORD)
 
 
 @contextmanager
@@ -54,16 +73,6 @@ def names_at_hand(names: Iterable[str], steps: Iterable[str] = ()) -> Iterator[N
 def is_step_at_hand(name: str) -> bool:
     """Return whether a matrix is a step of the current problem, such as X if ids define it."""
     return name in _STEPS.get()
-
-
-def are_there() -> bool:
-    """Return whether the current problem has names."""
-    return bool(_NAMES.get())
-
-
-def knows(name: str) -> bool:
-    """Return whether a name belongs to the current problem."""
-    return name in _NAMES.get()
 
 
 def names_there() -> frozenset[str]:
@@ -105,7 +114,7 @@ def _alone(clean: str, known: frozenset[str]) -> str:
         return first
     before, _, last = clean.rpartition(". ")[2].rpartition(" ")
     is_led = last in known and _LED.fullmatch(before) is not None
-    return last if is_led and gradient_named(clean, known) is None else clean
+    return last if is_led and _gradient_named(clean, known) is None else clean
 
 
 def with_layers_in_words(text: str) -> str:
@@ -128,7 +137,7 @@ def with_layers_in_words(text: str) -> str:
 def _gradient(clean: str, known: frozenset[str]) -> Found | None:
     """Return the gradient that a text names, if any are requested."""
     gradients = {name: of for name in known if (of := gradient_from(name)) is not None}
-    return _as_we_write(clean, gradients) or gradient_named(clean, frozenset(gradients))
+    return _as_we_write(clean, gradients) or _gradient_named(clean, frozenset(gradients))
 
 
 def _as_we_write(clean: str, gradients: Mapping[str, Gradient]) -> Found | None:
@@ -149,9 +158,9 @@ def _as_we_write(clean: str, gradients: Mapping[str, Gradient]) -> Found | None:
 
 
 def _plain(clean: str, known: frozenset[str]) -> Found | None:
-    match = INDEXED.fullmatch(clean)
+    match = _INDEXED.fullmatch(clean)
     name = match and next((each for each in (match[1], _latin(match[1])) if each in known), None)
-    if not match or name is None or not (places := places_in(match[2] or "")):
+    if not match or name is None or not (places := _places_in(match[2] or "")):
         return None
     head, row, column = places
     return name, head, row, column
@@ -185,3 +194,56 @@ def _tex(clean: str, known: frozenset[str]) -> Found | None:
         if name in known:
             return name, head, int(row), int(column)
     return None
+
+
+def _gradient_named(text: str, known: frozenset[str]) -> Found | None:
+    """Return the known gradient, or its entry, that a text names.
+
+    >>> known = frozenset(["dQ", "dW_Q", "dX", "dX_Q"])
+    >>> [_gradient_named(text, known)[0] for text in ("∂L/∂Q", "dL_dW_Q", "W_Q.grad", "grad_Q")]
+    ['dQ', 'dW_Q', 'dW_Q', 'dQ']
+    >>> _gradient_named("∂L/∂Q_{1,2}", known), _gradient_named("∂L/∂X via Q", known)[0]
+    (('dQ', 0, 1, 2), 'dX_Q')
+    """
+    clean = " ".join(text.split())
+    name, _, said = clean.partition(":")
+    if said and name.strip(" `*") in known:
+        return name.strip(" `*"), 0, 0, 0
+    if via := _VIA.fullmatch(clean):
+        found = _gradient_named(via["whole"], known)
+        gradient = gradient_from(found[0]) if found else None
+        part = part_name(gradient.of, via["by"]) if gradient else ""
+        if found and part in known:
+            return (part, *found[1:])
+    title = clean.partition(", ")[0]
+    for form in _FORMS:
+        if (match := form.fullmatch(clean) or form.fullmatch(title)) is None:
+            continue
+        index = match.groupdict().get("index") or ""
+        if found := _of(match["of"].strip() + index, known):
+            return found
+    return None
+
+
+def _of(base: str, known: frozenset[str]) -> Found | None:
+    """Return the gradient of what a text names."""
+    match = _INDEXED.fullmatch(base)
+    own = gradient_name(re.sub("[{}]", "", match[1])) if match else ""
+    if match and own in known and (places := _places_in(match[2] or "")):
+        head, row, column = places
+        return own, head, row, column
+    named = indexed(base)
+    if named is None or named[4] or named[5]:
+        return None
+    own = gradient_name(named[0])
+    return (own, named[1], named[2], named[3]) if own in known else None
+
+
+def _places_in(index: str) -> tuple[int, ...]:
+    """Return the head, row and column of an index; 0 for all, () for other indices.
+
+    >>> _places_in("1,2"), _places_in("2,1,:"), _places_in(""), _places_in("3")
+    ((0, 1, 2), (2, 1, 0), (0, 0, 0), ())
+    """
+    places = [0 if each.strip() == ":" else int(each) for each in index.split(",") if each.strip()]
+    return (*[0, 0, 0][len(places) :], *places) if len(places) in (0, 2, 3) else ()

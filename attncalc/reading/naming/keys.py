@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from attncalc.reading.naming.at_hand import are_there
+from attncalc.reading.naming.at_hand import names_there
 from attncalc.reading.naming.name import Name, head_in, name_in
 from attncalc.reading.naming.vocabulary import says_only_a_step
 from attncalc.reading.plain.tex import without_tex
@@ -25,7 +25,7 @@ def name_of_key(text: str) -> Name | None:
     >>> name_of_key("attention weights").matrix, name_of_key("weights of my dog")
     ('A', None)
     """
-    return _name_of_key.__wrapped__(text) if are_there() else _name_of_key(text)
+    return _name_of_key.__wrapped__(text) if names_there() else _name_of_key(text)
 
 
 @lru_cache(maxsize=16_384)

@@ -7,35 +7,13 @@ import re
 from collections.abc import Container
 
 from attncalc.reading.naming.vocabulary import plain_word, words_of
+from attncalc.reading.words import meanings
 
 LONGEST = 120
-_WORDS = {
-    "R": "residual residuum residuals residuo residuel residuelle residuals skip "
-    "residualverbindung restverbindung residualsumme residuo residui resto residueel 残差",
-    "norm": "layernorm layernormalization layernormalisation normalisation normalization "
-    "normalizacion normalised normalized normalisiert normalisierung ln rmsnorm norm "
-    "normalizzazione normalizacao normalisatie 层归一化 归一化 正規化 レイヤー正規化",
-    "mlp": "feedforward ffn mlp ff 前馈",
-    "mu": "mean means mittelwert mittelwerte moyenne moyennes media medias mu "
-    "medie medias gemiddelde gemiddelden 均值 平均 平均值",
-    "var": "variance variances varianz varianzen varianza varianzas "
-    "varianze variancia variancias variantie varianties 方差 分散",
-    "active": "relu gelu silu activation activations aktivierung aktivierungen activacion hidden "
-    "attivazione ativacao activatie 激活",
-    "before": "before vor avant antes pre first erste premiere primera",
-    "layer": "encoder decoder layer block schicht codierer encodeur codificador couche capa bloc "
-    "bloque",
-    "output": "output outputs ausgabe sortie salida result ergebnis final endausgabe",
-    "second": "second zweite zweiter deuxieme seconde segunda segundo",
-    "sum": "sum summe somme suma",
-    "third": "third dritte dritter troisieme tercera tercero",
-}
 ALONE = 2
 """The most words with which a mean or a variance requires no number."""
 _LAST = ({"final"}, {"final", "output"}, {"final", "result"}, {"final", "y"})
-_CONCEPT = {
-    plain_word(word): concept for concept, words in _WORDS.items() for word in words.split()
-}
+_CONCEPT = {plain_word(word): concept for word, concept in meanings("layers").items()}
 _KINDS = ("var", "mu", "norm", "R")
 _ORDINAL = {"second": 2, "third": 3, "before": 1}
 _NUMBER = re.compile(r"(?<![\d.√/])#?([1-4])\b(?!\s?[./×x]?\s?\d)")

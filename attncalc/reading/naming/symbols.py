@@ -7,6 +7,7 @@ from attncalc.problem.field import LAYERS
 from attncalc.problem.fields import GIVEN, MATRICES, Names
 from attncalc.problem.layers import STEP_TITLES
 from attncalc.reading.names import canonical
+from attncalc.reading.words import meanings
 
 STEPS = Names(STEP_TITLES)
 """Every name that a step of a plan can have."""
@@ -44,25 +45,10 @@ _LONG = re.compile(
 _SCALED = re.compile(r"/[({]*(?:√|sqrt|d_?k|d\b|\d)")
 _LETTERS = re.compile(r"[A-Za-zα]+")
 
-_SYMBOLS = {
-    "Q": "Q", "K": "K", "V": "V", "S": "S", "A": "A", "O": "O", "H": "H", "C": "C", "Z": "O",
-    "q": "Q", "k": "K", "v": "V", "s": "S", "a": "A", "o": "O", "h": "H", "c": "O", "z": "O",
-    "alpha": "A", "α": "A", "Alpha": "A", "attn": "A", "Attn": "A", "att": "A", "out": "O",
-    "Out": "O", "output": "O", "Output": "O", "query": "Q", "Query": "Q", "key": "K", "Key": "K",
-    "value": "V", "Value": "V", "score": "S", "Score": "S", "scores": "S", "Scores": "S",
-    "X": "X", "x": "X", "y": "O", "Y": "O", "w": "A", "context": "O", "Context": "O",
-    "weight": "A", "Weight": "A", "queries": "Q", "keys": "K", "values": "V", "weights": "A",
-    "attnout": "O", "attn_out": "O", "Attnout": "O", "AttnOut": "O", "attentionout": "O",
-    "logits": "S", "outputs": "O", "E": "S",
-    "AW": "A", "SM": "A", "Qs": "Q", "Ks": "K", "Vs": "V", "softmax": "A", "ctx": "O",
-}  # fmt: skip
+_SPELLED = {step.replace("_", "").lower(): step for step in _OF_ATTENTION if len(step) > 2}
+_SYMBOLS = meanings("symbols") | {step: step for step in _OF_ATTENTION}
 """Letters, and words used as letters; upper and lower case may differ."""
-_SUFFIXES = {
-    "scaled": "S_scaled", "sc": "S_scaled", "scale": "S_scaled", "s": "S_scaled",
-    "skaliert": "S_scaled", "norm": "S_scaled", "'": "S_scaled", "capped": "S_capped",
-    "masked": "S_masked", "mask": "S_masked", "m": "S_masked", "maskiert": "S_masked",
-    "tilde": "S_scaled", "hat": "S_scaled",
-}  # fmt: skip
+_SUFFIXES = meanings("suffixes")
 _SUFFIX = re.compile(
     r"[_^]?[{(]*(scaled|scale|sc|skaliert|capped|masked|mask|maskiert|norm|s|m|')[)}]*"
 )
@@ -81,14 +67,10 @@ def matrix_of_symbol(text: str) -> str | None:
     """
     clean = compact(text)
     bare = re.sub(r"[{}()^]", "", clean.replace("^", "_")) if "^T" not in clean else clean
-    if bare in _OF_ATTENTION:
-        return bare
     if bare in _SYMBOLS:
         return _SYMBOLS[bare]
-    plain = bare.replace("_", "").lower()
-    for step in _OF_ATTENTION:
-        if len(step) > 2 and plain == step.replace("_", "").lower():
-            return step
+    if step := _SPELLED.get(bare.replace("_", "").lower()):
+        return step
     given = canonical(bare)
     is_of_layers = given is not None and given in GIVEN and GIVEN[given].kind == LAYERS
     if given in MATRICES and not is_of_layers and (len(bare) > 1 or bare in ("X", "P")):

@@ -154,7 +154,7 @@ class _Parter:
             return count
         if not GRID.search(line.text) and (count := self._rows(i)):
             return count
-        if count := self._under_names(i) or self._beside(i):
+        if count := self._beside(i):
             return count
         self._said(line)
         return 1
@@ -171,13 +171,11 @@ class _Parter:
 
     def _add(self, block: Block) -> None:
         block.is_new = block.is_new or self.is_new
-        block.text = typed(self._with_grids(block.text)).strip()
+        grids = self.document.grids
+        text = GRID.sub(lambda match: f"[{grids[match[0]].text}]", block.text)
+        block.text = typed(text).strip()
         self.is_new = False
         self.blocks.append(block)
-
-    def _with_grids(self, text: str) -> str:
-        grids = self.document.grids
-        return GRID.sub(lambda match: f"[{grids[match[0]].text}]", text)
 
     def _whole_table(self, i: int) -> int:
         """Read the table that begins here, and return its number of lines.
@@ -235,7 +233,7 @@ class _Parter:
             return True
         cells = [cell for row in rows for cell in row]
         good = sum(map(looks_like_entry, cells))
-        if 2 * good < len(cells) or (count == 1 and not _is_plain_row(rows)):
+        if 2 * good < len(cells) or (count == 1 and (good < len(cells) or good < 2)):
             return False
         grid = Grid((fitted(rows),), first, last, "table")
         firsts = [row[0].strip() for row in table if any(set(cell) - set("-: ") for cell in row)]
@@ -290,20 +288,23 @@ class _Parter:
         return [row] if row and len(row) > 1 else []
 
     def _rows(self, i: int) -> int:
-        """Read rows of numbers, with or without names."""
+        """Read rows of numbers, with or without names, perhaps below names of their columns."""
+        text = self.lines[i].text
+        heads = [] if split_row(text) else _names_over(text, self.labels)
         rows: Rows = []
         names: list[str] = []
-        stop = i
-        while stop < len(self.lines) and (row := self._row(stop, rows)):
+        stop = i + bool(heads)
+        while stop < len(self.lines) and (row := self._row(stop, rows, len(heads))):
             if rows and bool(row[0]) != bool(names[0]):
                 break
             names.append(row[0])
             rows.append(row[1])
             stop += 1
-        if len(rows) > 1 and all(map(COLUMN.search, names)) and len({*map(len, rows)}) == 1:
+        are_columns = len(rows) > 1 and not heads and all(map(COLUMN.search, names))
+        if are_columns and len({*map(len, rows)}) == 1:
             names, rows = [""] * len(rows), [list(column) for column in zip(*rows, strict=True)]
         is_row = bool(rows) and names[0] in self.labels and len(rows[0]) > 1
-        if not rows or (names[0] and len(rows) < 2 and not is_row):
+        if not rows or (names[0] and len(rows) < 2 and (heads or not is_row)):
             return 0
         self._grid(i, stop, [], rows, names if names[0] else [])
         return stop - i
@@ -314,9 +315,15 @@ class _Parter:
         found = None if GRID.search(text) else labelled_row(text, self.labels)
         return found if found and found[0] in self.labels else None
 
-    def _row(self, i: int, before: Rows) -> tuple[str, list[str]] | None:
-        """Return the name and the cells of the row in a line, or None."""
+    def _row(self, i: int, before: Rows, width: int = 0) -> tuple[str, list[str]] | None:
+        """Return the name and the cells of the row in a line, or None.
+
+        width: the number of cells of a row below names of columns, which may have any name.
+        """
         text = _BEHIND_ROW.sub("", self.lines[i].text.rstrip())
+        if width:
+            found = None if GRID.search(text) else labelled_row(text, self.labels)
+            return found if found and len(found[1]) == width else None
         if GRID.search(text) or _GOES_ON.match(text) or self.is_other(self.lines, i):
             return None
         if cells := split_row(text) or row_of_equations(text):
@@ -340,25 +347,6 @@ class _Parter:
         """Return the first row of numbers below a line, after other malformed rows."""
         below = [line.text for line in self.lines[i + 1 : i + 4]]
         return next((row for text in below if (row := split_row(text))), None)
-
-    def _under_names(self, i: int) -> int:
-        """Read named rows below a line with as many names: k1 k2 k3 above q1 1 2 3."""
-        heads = _names_over(self.lines[i].text, self.labels)
-        rows: Rows = []
-        names: list[str] = []
-        stop = i + 1
-        while heads and stop < len(self.lines):
-            text = _BEHIND_ROW.sub("", self.lines[stop].text.rstrip())
-            found = None if GRID.search(text) else labelled_row(text, self.labels)
-            if found is None or len(found[1]) != len(heads):
-                break
-            names.append(found[0])
-            rows.append(found[1])
-            stop += 1
-        if len(rows) < 2:
-            return 0
-        self._grid(i, stop, [], rows, names)
-        return stop - i
 
     def _beside(self, i: int) -> int:
         """Read a matrix that begins on the line of its name and continues below."""
@@ -453,7 +441,3 @@ def _has_words(rows: Rows) -> bool:
         and all(any(c.isalpha() for c in cell) for cell in column)
         for column in columns
     )
-
-
-def _is_plain_row(rows: Rows) -> bool:
-    return all(map(looks_like_entry, rows[0])) and len(rows[0]) > 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from attncalc.reading.plain.marks import GRID
-from attncalc.reading.plain.numerals import is_number_cell, is_work, read_entry
+from attncalc.reading.plain.numerals import is_number_cell, is_work
 from attncalc.reading.plain.rows import split_row
 from attncalc.reading.plain.valuing import value_of
 
@@ -84,8 +84,6 @@ def clauses_of(text: str) -> list[Clause]:
     for segment in segments[is_count:]:
         _take(segment, found)
     last = found[-1]
-    if last.kind != "nothing" and len(found) == 1 and not last.names:
-        return found
     if len(found) > 1 and last.kind == "nothing" and last.closes and segments[-1].strip():
         found[-2].names += last.names  # the matrix first, then its meaning
         found.pop()
@@ -194,9 +192,3 @@ def _is_arithmetic(text: str) -> bool:
     """Return whether a text is a calculation, with or without …."""
     clean = text.replace("…", "0").replace("...", "0").replace("−", "-")
     return value_of(clean) is not None
-
-
-def is_single(value: str) -> bool:
-    """Return whether a value is one number, or the blank for one."""
-    cells = split_row(value)
-    return cells is not None and len(cells) == 1 and not read_entry(cells[0]).fault

@@ -4,7 +4,7 @@ import itertools
 import re
 from typing import NamedTuple
 
-from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.marks import BREAK, COMMA
 
 _CODE = re.compile(
     r"(?<=[ \t;\])])(?:#(?=[\s\[(=]|[^\W\d])|//(?=\s*[^\W\d])|"
@@ -23,6 +23,7 @@ _MARKED = re.compile(r"[ \t]*+(#|%|//)(?!\1)")
 _NUMBERS = re.compile(r"\[|[-+]?[.\d]")
 _MATRIX = re.compile(r"(?:\w{1,20}\()?\[\[")
 _DOCUMENT = re.compile(r"\\(?:begin\{|documentclass|section|frac)")
+_OPENS, _CLOSES = re.compile(r"[\[({]|\\begin\b"), re.compile(r"[\])}]|\\end\b")
 _HOLDS_RESULT = re.compile(r"[\[(]\s*[-+.\d\[(]|\\begin|=\s*[-+]?[.\d]")
 
 _CALCULATED = re.compile(rf"[-−–+*·×/()\s√^\d.{COMMA}]+=[-−–\s\d.{COMMA}]+")
@@ -58,7 +59,8 @@ class Comment(NamedTuple):
 def without_comments(text: str) -> tuple[str, list[Comment]]:
     """Return a text without the comments after its lines, and these comments.
 
-    A line of a program that is entirely a comment is kept, since it may contain a result.
+    A comment that may contain a result stays as a line of its own, behind its matrix; so does a
+    line of a program that is entirely a comment.
 
     >>> without_comments("Q = [1 3]; % row 1 of 3")
     ('Q = [1 3]; ', [Comment(line=1, text='row 1 of 3', is_out=False)])
@@ -68,23 +70,34 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
     is_tex = "\\" in text
     is_document = is_tex and _DOCUMENT.search(text) is not None
     found: list[Comment] = []
-    lines = []
+    lines: list[str] = []
     given = text.split("\n") if is_document else _uncommented(text.split("\n"))
+    depth, results = 0, list[str]()
     for number, line in enumerate(given, start=1):
-        if is_document and (out := line.lstrip()).startswith("%"):
-            found += [Comment(number, inner, is_out=True)] if (inner := out.strip("% \t")) else []
-            lines.append("%")
-            continue
-        if asides := _ASIDE.findall(line):
-            found += [Comment(number, "".join(aside).strip()) for aside in asides]
-            line = _ASIDE.sub("", line)
-        match = _behind(line, is_tex)
-        if match:
-            comment = line[match.end() :].strip()
-            found += [Comment(number, comment)] if comment else []
-            line = line[: match.start()] + ("%" if is_tex and not comment else "")
-        lines.append(line)
-    return "\n".join(lines), found
+        code, comments = _apart(line, number, is_tex=is_tex, is_document=is_document)
+        found += [each for each in comments if not each.holds_result]
+        results += [each.text for each in comments if each.holds_result]
+        depth = max(0, depth + len(_OPENS.findall(code)) - len(_CLOSES.findall(code)))
+        depth *= bool(code.strip())  # a matrix does not continue in another paragraph
+        lines.append(code)
+        if not depth:
+            lines[-1] += "".join(BREAK + each for each in results)
+            results = []
+    return "\n".join(lines) + "".join(BREAK + each for each in results), found
+
+
+def _apart(line: str, number: int, *, is_tex: bool, is_document: bool) -> tuple[str, list[Comment]]:
+    """Return a line without its comments, and these."""
+    if is_document and (out := line.lstrip()).startswith("%"):
+        inner = out.strip("% \t")
+        return "%", [Comment(number, inner, is_out=True)] if inner else []
+    texts = ["".join(aside).strip() for aside in _ASIDE.findall(line)]
+    line = _ASIDE.sub("", line)
+    if match := _behind(line, is_tex):
+        comment = line[match.end() :].strip()
+        texts += [comment] if comment else []
+        line = line[: match.start()] + ("%" if is_tex and not comment else "")
+    return line, [Comment(number, text) for text in texts]
 
 
 def _uncommented(lines: list[str]) -> list[str]:

@@ -3,29 +3,20 @@
 Each is replaced in its text by a single character.
 """
 
-import math
+import itertools
 import re
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from attncalc.reading.plain.comments import Comment, without_comments
-from attncalc.reading.plain.literals import (
-    TooDeep,
-    Tree,
-    heads_of,
-    is_matrix,
-    is_shortened,
-    parse,
-)
-from attncalc.reading.plain.macros import without_macros
 from attncalc.reading.plain.marks import (
     BREAK,
     CELL,
+    COMMA,
     FIRST_GRID,
     GRID,
+    JOIN,
     MOST_GRIDS,
     PRIVATE,
     ROW,
@@ -33,8 +24,9 @@ from attncalc.reading.plain.marks import (
 )
 from attncalc.reading.plain.numerals import looks_like_entry
 from attncalc.reading.plain.rows import Rows, fitted, parted, without_names
-from attncalc.reading.plain.tex import BARE, CLOSE, OPEN, Converted, without_tex
+from attncalc.reading.plain.tex import BARE, CLOSE, OPEN, without_macros, without_tex
 from attncalc.reading.plain.tidy import Struck, tidied, with_decimal_commas, within_bounds
+from attncalc.reading.plain.valuing import value_of
 
 DEEPEST = 8
 WIDEST = 400
@@ -50,8 +42,23 @@ _WRAPPER = re.compile(
     rf"(?:\([^()\n]{{0,40}}\)[^()]{{0,80}})?\)"
 )
 _AROUND = re.compile(rf"[\[(]\s*({GRID.pattern}){_FILL}*\s*[\])]")
+LONGEST_CELL = 60
+_BRACKET = re.compile(r"[\[\]()]")
+_COMMENT = re.compile(r"(?:#|%(?=[ \t]{0,40}[A-Za-z]))[^\n]*")
+"""A comment after a row; a percent sign alone is not a comment."""
+_BLOT = re.compile(r"[▒▓░█■□#?¿!�]{1,4}")
+"""Signs in place of an illegible number."""
+_WORD = re.compile(r"[^\W\d_]{3,}\.?")
+_LEFT_OUT = ("...", "…")
+_OF_ARITHMETIC = re.compile(r"[-+*·×/√^.\dEexpsqrt ]{1,80}+")
+_OPERATOR_BEFORE, _OPERATOR_BEHIND = (
+    re.compile(r"[-+*·×/√^] ?$|[A-Za-z]$"),
+    re.compile(r" ?[-+*·×/^]"),
+)
+"""What is beside the brackets of a calculation: exp(2), 1/(1 + e), (1 + e)/2."""
+_NUMBERLIKE = re.compile(r"\d|[½¼¾⅓⅔]|_{2,}|\?|∞|inf", re.IGNORECASE)
 _UNCLOSED = re.compile(r"\[\s*[-+.\d\[]")
-_LINE = re.compile(f"[\n{BREAK}]")
+_LINE, _FILE_LINE = re.compile(f"[\n{BREAK}]"), re.compile(f"[\n{JOIN}]")
 
 
 class Grid(NamedTuple):
@@ -112,60 +119,18 @@ def document_of(text: str) -> Document:
     document = Document()
     text, said = within_bounds(text)
     document.faults += [(0, each) for each in said]
-    text, struck = tidied(text)
-    text, comments = without_comments(with_decimal_commas(without_macros(text)))
+    text, document.struck = tidied(text)
+    text, document.comments = without_comments(with_decimal_commas(without_macros(text)))
     converted = without_tex(text)
-    document.struck += struck + converted.struck
     document.faults += converted.faults
-    document.comments += [each for each in comments if not each.holds_result]
-    results = [each for each in comments if each.holds_result]
-    whole = _with_asides(converted, results)
-    finder = _Finder(document, converted.breaks, whole)
-    found = finder.environments(whole)
+    finder = _Finder(document, converted.text)
+    found = finder.environments(finder.text)
     found = _TALL.sub(finder.tall, found)
     found = finder.brackets(found)
     for pattern in (_WRAPPER, _AROUND):
         found = pattern.sub(lambda match: match[1] + _FILL * (len(match[0]) - 1), found)
-    finder.lines(found[: len(converted.text)])
-    _put_asides(document, finder.asides(found, len(converted.text)), len(converted.asides))
+    finder.lines(found)
     return document
-
-
-def _with_asides(converted: Converted, results: Sequence[Comment]) -> str:
-    """Return the text followed by the names below braces and the results in comments."""
-    asides = converted.asides + [(each.line, without_tex(each.text).text) for each in results]
-    pieces, length = [converted.text], len(converted.text)
-    for line, aside in asides:
-        piece = "\n\n" + aside.replace("\n", " ").replace(BREAK, " ")
-        converted.breaks.append((length, line))
-        pieces.append(piece)
-        length += len(piece)
-    return "".join(pieces)
-
-
-def _put_asides(document: Document, asides: list[Line], before: int) -> None:
-    """Insert each aside at its line; the name below a brace comes before its line."""
-    early, late = deque(asides[:before]), deque(asides[before:])
-    if not asides:
-        return
-    found: list[Line] = []
-    below = _numbers_below(document.lines)
-    for i, line in enumerate(document.lines):
-        while late and late[0].number < line.number:
-            found.append(late.popleft())
-        while early and line.text.strip() and early[0].number < below[i]:
-            found.append(early.popleft())
-        found.append(line)
-    document.lines = [*found, *early, *late]
-
-
-def _numbers_below(lines: Sequence[Line]) -> list[float]:
-    """Return the number of the next line that is not blank, for each line."""
-    found, number = [], math.inf
-    for line in reversed(lines):
-        found.append(number)
-        number = line.number if line.text.strip() else number
-    return found[::-1]
 
 
 def only_grid(text: str) -> Grid | None:
@@ -188,14 +153,13 @@ def only_grid(text: str) -> Grid | None:
 class _Finder:
     """Replaces grids in a text without moving the text after them."""
 
-    def __init__(self, document: Document, breaks: list[tuple[int, int]], text: str) -> None:
+    def __init__(self, document: Document, text: str) -> None:
         self.document = document
-        self.text = text
-        self.offsets = [offset for offset, _ in breaks]
-        self.numbers = [number for _, number in breaks]
+        self.text = text.replace(JOIN, " ")
+        self.ends = [match.end() for match in _FILE_LINE.finditer(text)]
 
     def line(self, offset: int) -> int:
-        return self.numbers[max(0, bisect_right(self.offsets, offset) - 1)]
+        return 1 + bisect_right(self.ends, offset)
 
     def lines(self, text: str) -> None:
         start = 0
@@ -207,15 +171,6 @@ class _Finder:
     def _line(self, text: str, start: int, stop: int) -> None:
         clean = text[start:stop].replace(_FILL, "")
         self.document.lines.append(Line(self.line(start), clean))
-
-    def asides(self, text: str, start: int) -> list[Line]:
-        """Return the asides after the text as lines."""
-        found = []
-        for piece in text[start:].split("\n\n")[1:]:
-            clean = piece.replace(_FILL, "").replace(BREAK, " ")
-            found.append(Line(self.line(start), clean))
-            start += len(piece) + 2
-        return found
 
     def _kept(self, heads: list[Rows], start: int, stop: int, kind: str) -> str:
         column = start - max(self.text.rfind("\n", max(0, start - WIDEST), start), start - WIDEST)
@@ -261,57 +216,186 @@ class _Finder:
         while (match := _OPENING.search(text, position)) and not self.document.is_full:
             start = match.start()
             pieces.append(text[position:start])
-            found = self._literal(text, start)
-            if isinstance(found, int):
-                pieces.append(text[start : start + found])
-                position = start + found
-            elif not found[0]:
-                position = found[1]
-                pieces.append(_FILL * (position - start))
-            else:
-                heads, position, kind = found
+            heads, position, kind = self._literal(text, start)
+            if heads:
                 pieces.append(self._kept(heads, start, position, kind))
+            else:
+                pieces.append(text[start:position] if not kind else _FILL * (position - start))
         return "".join([*pieces, text[position:]])
 
-    def _literal(self, text: str, start: int) -> tuple[list[Rows], int, str] | int:
-        """Return the matrix that begins here and its end; or the position to continue at.
+    def _literal(self, text: str, start: int) -> tuple[list[Rows], int, str]:
+        """Return the matrix that begins here, where to continue, and its kind; [] for none.
 
         A matrix that a program abbreviated is no matrix, and ends there.
         """
+        nothing = list[Rows](), start + 1, ""
         if _INDEX.match(text, start) and text[start - 1 : start].strip() == "" and start:
             before = text[max(0, start - 12) : start].rstrip()
             if before[-1:].isalpha():
-                return 1
+                return nothing
         try:
             tree, stop = parse(text, start)
         except TooDeep:
             self._fault(start, "brackets are nested too deeply")
-            run = re.compile(r"[\[(\s]*").match(text, start)
-            return max(1, run.end() - start) if run else 1
+            return [], start + len(text[start:]) - len(text[start:].lstrip("[( \n\t")), ""
         if tree is None:
             if text[start] == "[" and _UNCLOSED.match(text, start):
                 self._fault(start, "a [ is never closed")
-            return 1
+            return nothing
         if text[start] == "[" and is_shortened(tree):
             self.document.shortened.append((self.line(start), text[start:stop].replace(_FILL, "")))
-            return [], stop, ""
-        return self._matrix(text, tree, start, stop)
-
-    def _matrix(
-        self, text: str, tree: Tree, start: int, stop: int
-    ) -> tuple[list[Rows], int, str] | int:
-        """Return the matrix that nested lists form, and its end; or the position to continue at."""
+            return [], stop, "shortened"
         is_round = text[start] == "("
         heads = heads_of(tree, is_round=is_round)
         if heads is None or not all(is_matrix(rows, is_round) for rows in heads):
-            return 1
+            return nothing
         count = sum(len(row) for rows in heads for row in rows)
-        if is_round and count < 2:
-            return 1
-        flat = (
-            len(heads) == 1 and len(heads[0]) == 1 and all(isinstance(each, str) for each in tree)
-        )
-        return heads, stop, "row" if flat else "literal"
+        is_row = len(heads) == len(heads[0]) == 1 and all(isinstance(each, str) for each in tree)
+        return (heads, stop, "row" if is_row else "literal") if count > is_round else nothing
 
     def _fault(self, start: int, what: str) -> None:
         self.document.faults.append((self.line(start), what))
+
+
+class TooDeep(ValueError):  # noqa: N818 - it is what happened
+    """Brackets nested too deeply for a matrix."""
+
+
+class Tree(list["Tree | str"]):
+    """The content of two brackets: lists, or texts."""
+
+
+def parse(text: str, start: int) -> tuple[Tree | None, int]:
+    """Return the lists that begin with a bracket, and their end; None if there are none."""
+    stack: list[Tree] = []
+    position = start
+    while position < len(text):
+        stop = _end_of_piece(text, position) if stack else position
+        if stop is None:
+            return None, start
+        if stop > position:
+            stack[-1].append(text[position:stop])
+        elif text[position] in "[(":
+            inner = Tree()
+            if stack:
+                stack[-1].append(inner)
+            stack.append(inner)
+            if len(stack) > DEEPEST:
+                raise TooDeep
+        else:
+            closed = stack.pop()
+            if not stack:
+                return closed, position + 1
+        position = max(stop, position + 1)
+    return None, start
+
+
+def _end_of_piece(text: str, start: int) -> int | None:
+    """Return the end of the text before a bracket of a list; None if it is not of a matrix."""
+    if text[start] in "[]()":
+        return (_end_of_arithmetic(text, start) if text[start] == "(" else 0) or start
+    match = _BRACKET.search(text, start)
+    stop = match.start() if match else len(text)
+    piece = text[start:stop]
+    is_between = not piece.strip(" ,\t\n") and text[stop : stop + 1] == "["
+    if ("\n\n" in piece and not is_between) or "=" in piece or GRID.search(piece):
+        return None  # a matrix does not continue in another paragraph
+    return stop
+
+
+def _end_of_arithmetic(text: str, start: int) -> int:
+    """Return the end of a bracket that is part of a calculation in an entry; 0 for a list."""
+    depth, stop = 0, start
+    while stop < len(text) and (depth or stop == start) and stop - start < LONGEST_CELL:
+        match = _OF_ARITHMETIC.match(text, stop)
+        if text[stop] in "()":
+            depth += 1 if text[stop] == "(" else -1
+            stop += 1
+        elif match is None:
+            return 0
+        else:
+            stop = match.end()
+    before = text[max(0, start - 2) : start]
+    is_beside = _OPERATOR_BEFORE.search(before) or _OPERATOR_BEHIND.match(text, stop)
+    return stop if not depth and is_beside and value_of(text[start:stop]) is not None else 0
+
+
+def _depth(tree: Tree) -> int:
+    return 1 + max((_depth(each) for each in tree if isinstance(each, Tree)), default=0)
+
+
+def heads_of(tree: Tree, *, is_round: bool = False) -> list[Rows] | None:
+    """Return the rows of each head, or None if lists and texts are mixed.
+
+    In round brackets, and with decimal commas, semicolons separate the entries of one row.
+    """
+    while len(lists := [each for each in tree if isinstance(each, Tree)]) == 1 and (
+        _depth(tree) > 2 and not "".join(each for each in tree if isinstance(each, str)).strip()
+    ):
+        tree = lists[0]  # a batch of one
+    between = _COMMENT.sub("", _joined(tree))
+    if not lists:
+        return [_flat_rows(between, is_round=is_round)]
+    if between.strip(" ,;\n\t.…"):
+        return None
+    depth = _depth(tree)
+    if depth == 2:
+        return [
+            fitted([parted(_COMMENT.sub("", _joined(row)).replace("\n", " ")) for row in lists])
+        ]
+    if depth == 3:
+        heads = [heads_of(each) for each in lists]
+        return [rows[0] for rows in heads if rows] if all(heads) else None
+    return None
+
+
+def is_shortened(tree: Tree) -> bool:
+    """Return whether a program abbreviated the rows, like numpy: … in each of them.
+
+    >>> is_shortened(parse("[[1 2 ... 9], [3 4 ... 7]]", 0)[0])
+    True
+    >>> is_shortened(parse("[[1 2 ...], [3 4 9]]", 0)[0])
+    False
+    """
+    lists = [each for each in tree if isinstance(each, Tree)]
+    if len(lists) < 2 or _depth(tree) > 2:
+        return any(map(is_shortened, lists))
+    rows = [parted(_joined(row)) for row in lists]
+    if not all(map(looks_like_entry, itertools.chain(*rows))):
+        return False
+    if any(each.strip(" ,;\n\t") in _LEFT_OUT for each in tree if isinstance(each, str)):
+        return True
+    inner = [{j for j, cell in enumerate(row[1:-1]) if cell in _LEFT_OUT} for row in rows]
+    return bool(set.intersection(*inner))
+
+
+def _joined(tree: Tree) -> str:
+    return "".join(each for each in tree if isinstance(each, str))
+
+
+def _flat_rows(text: str, *, is_round: bool) -> Rows:
+    """Split `1 3; -1 1` into rows at semicolons and line ends."""
+    text = text.replace("...\n", " ")
+    rows = [parted(row) or row.split() for row in re.split(r"[;\n]", text) if row.strip(" ,\t")]
+    if (is_round or COMMA in text) and "\n" not in text and all(len(row) == 1 for row in rows):
+        return [[row[0] for row in rows]]
+    for sign in (" / ", "|"):
+        parts = [parted(row) or row.split() for row in text.split(sign)]
+        if len(rows) == 1 < len(parts) and len({len(row) for row in parts}) == 1 < len(parts[0]):
+            return fitted(parts)
+    return fitted(rows)
+
+
+def is_matrix(rows: Rows, is_round: bool) -> bool:
+    """Return whether the texts can be entries: short, and mostly numbers or blanks."""
+    cells = [cell for row in rows for cell in row]
+    if not cells or any(len(cell) > LONGEST_CELL for cell in cells):
+        return False
+    misspelt = [cell for cell in cells if not looks_like_entry(cell)]
+    bad = len(misspelt)
+    if len(rows) == 1 and any(map(_WORD.fullmatch, misspelt)):  # [6 pts]
+        return False
+    if not any(_NUMBERLIKE.search(cell) for cell in cells):
+        return False
+    may_be = all(map(_BLOT.fullmatch, misspelt)) if is_round else True
+    return may_be and 2 * bad <= len(cells)

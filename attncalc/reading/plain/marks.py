@@ -8,6 +8,8 @@ COMMA = "\ue004"
 """A comma that is a decimal sign."""
 BREAK = "\ue006"
 """The end of a line that is not one in the file: LaTeX's and HTML's."""
+JOIN = "\ue009"
+"""The end of a line of the file that is none of the text, as within a matrix."""
 FIRST_GRID = 0xF0000
 """The first of the single characters that represent grids."""
 MOST_GRIDS = 5000

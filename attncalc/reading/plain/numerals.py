@@ -8,27 +8,18 @@ from functools import lru_cache
 from attncalc.base.typed import LONGEST, NotANumber, in_range, quoted, read_number
 from attncalc.reading.answers.answer import IN_FULL, Entry
 from attncalc.reading.plain.marks import COMMA, typed
+from attncalc.reading.plain.tex import without_tex
 from attncalc.reading.plain.valuing import value_of
 
-_MARKS = re.compile(
-    r"[†‡●○◦✓✗✔`'\"]|\*\*|&nbsp;|\\dagger|\\[,;:! ]|\$|[~≈≃≅](?=\s?[-+.\d½¼¾])|\(!\)"
-)
+_MARKS = re.compile(r"[†‡●○◦✓✗✔`'\"]|\*\*|&nbsp;|\$|[~≈≃≅](?=\s?[-+.\d½¼¾])|\(!\)")
 """Marks beside a number, also on attncalc's own pages, that are not part of it."""
-_WRAPPERS = re.compile(
-    r"\\(?:mathbf|underline|boldsymbol|mathrm|textbf|text|mathit|boxed|color\{\w*\})\s*\{([^{}]*)\}"
-)
-_SPACES = re.compile(
-    r"\\(?:hspace|vphantom|phantom)\*?\s*\{[^{}]*\}|\\rule\s*\{[^{}]*\}\s*\{[^{}]*\}"
-)
-_FRACTION = re.compile(r"\\[tdc]?frac\s*(?:\{([^{}]*)\}|(\d))\s*(?:\{([^{}]*)\}|(\d))")
-_POWER = re.compile(
-    r"(?:([+-]?[\d.,]+) ?(?:×|x|\*|·|\\times|\\cdot) ?|([+-]?))10 ?(?:\^|\*\*) ?([+-]?\d+)"
-)
+_PERCENT = re.compile(r"(?<!\\)%")
+_POWER = re.compile(r"(?:([+-]?[\d.,]+) ?(?:×|x|\*|·) ?|([+-]?))10 ?(?:\^|\*\*) ?([+-]?\d+)")
 _MIXED = re.compile(r"([+-]?)(\d+)[ +]+(\d+) ?/ ?(\d+)")
 _DOUBTFUL = re.compile(r"[+-]?\d+ ?\^ ?\{?(\d+ ?/ ?\d+)\}?")
-_BLANK = re.compile(r"[_\s.…?]*|-{1,3}|[–—]|\\[cv]dots|[□▢☐]+")
+_BLANK = re.compile(r"[_\s.…?]*|-{1,3}|[–—]|[□▢☐]+")
 _INFINITE = re.compile(
-    r"-\s?(?:(?:np|numpy|math|torch)?\.)?(?:inf(?:inity|ty)?|∞|oo|\\infty|infty)"
+    r"-\s?(?:(?:np|numpy|math|torch)?\.)?(?:inf(?:inity|ty)?|∞|oo|infty)"
     r"|-\s?float\(\s?inf(?:inity)?\s?\)|float\(\s?-\s?inf(?:inity)?\s?\)",
     re.IGNORECASE,
 )
@@ -110,11 +101,9 @@ def _read(text: str, decimal_comma: bool) -> Entry:
 
 def _plain(text: str) -> str:
     """Return an entry without marks and without TeX's commands."""
-    clean = _MARKS.sub("", _SPACES.sub("", text.translate(_SIGNS))).strip("*_ ")
-    if "\\" in clean:
-        for _ in range(4):
-            clean = _WRAPPERS.sub(r"\1", clean)
-        clean = _FRACTION.sub(lambda m: f" {m[1] or m[2]}/{m[3] or m[4]}", clean)
+    if "\\" in text:
+        text = without_tex(_PERCENT.sub(r"\\%", text)).text
+    clean = _MARKS.sub("", text.translate(_SIGNS)).strip("*_ ")
     clean = re.sub(r"^([+-]) +", r"\1", clean.strip())
     clean = _SUPERSCRIPT.sub(lambda m: f"10^{m[1].translate(_SUPERSCRIPTS)}", clean)
     clean = re.sub(r"\^ ?(?:\{ ?\}|\( ?\)|$)", "", clean)

@@ -1,4 +1,4 @@
-"""Translates words that count rows, tokens and heads to English.
+"""Translates words that count rows, tokens and heads to English, and numbers in letters to digits.
 
 "Rij 2", "2行目" and "第二行" become "row 2", so that readers of rows need one word.
 """
@@ -6,34 +6,14 @@
 import re
 
 from attncalc.reading.plain.marks import WIDE
+from attncalc.reading.words import meanings, words_by_meaning
 
 _NUMERALS = {sign: str(place) for place, sign in enumerate("一二三四五六七八九", 1)}
-_ENGLISH = ("first 1st", "second 2nd", "third 3rd", "fourth 4th", "fifth 5th", "sixth 6th",
-            "seventh 7th", "eighth 8th", "ninth 9th", "tenth 10th")  # fmt: skip
-_OTHERS = (
-    "primo prima primeiro primeira eerste erste erster ersten premier première primero primer "
-    "primera første första pierwszy pierwsza pierwsze první первый первая",
-    "secondo seconda segundo segunda tweede zweite zweiter zweiten deuxième seconde anden "
-    "andet andra drugi druga drugie druhý второй вторая",
-    "terzo terza terceiro terceira derde dritte dritter dritten troisième tercer tercero tercera "
-    "tredje trzeci trzecia trzecie třetí третий третья",
-    "quarto quarta vierde vierte vierter vierten quatrième cuarto cuarta "
-    "fjerde fjärde czwarty czwarta czwarte čtvrtý четвёртый",
-    "quinto quinta vijfde fünfte fünften cinquième quinta",
-    "sesto sesta sexto sexta zesde sechste sechsten sixième",
-)
-ENGLISH = {word: place for place, words in enumerate(_ENGLISH, 1) for word in words.split()}
-_PLACES = {word: place for place, words in enumerate(_OTHERS, 1) for word in words.split()}
-ORDINALS = ENGLISH | _PLACES
+_PLACES = {word: int(place) for word, place in meanings("ordinals").items()}
+ORDINALS = {word: int(place) for word, place in meanings("english ordinals").items()} | _PLACES
 """Ordinals in nine languages, and their numbers."""
-_ROWS = "rij|riga|linha|línea|renglón|zeile|reihe|fila|ligne"
-_TOKENS = "token|wort|mot|palabra|parola|palavra|woord|jeton"
-_HEADS = "testa|cabeça|hoofd"
-_KINDS = {
-    **dict.fromkeys(_ROWS.split("|"), "row"),
-    **dict.fromkeys(_TOKENS.split("|"), "token"),
-    **dict.fromkeys(_HEADS.split("|"), "head"),
-}
+_KINDS = meanings("counted")
+_ROWS = "|".join(words_by_meaning("counted")["row"])
 _NEW = re.compile(
     r"\b(?P<word>rij|riga|linha|línea|renglón|parola|palavra|woord|testa|cabeça|hoofd)"
     r"(?: n[r°º.]{1,2})? ?(?P<number>\d{1,3})\b",
@@ -41,7 +21,7 @@ _NEW = re.compile(
 )
 _GLUED = re.compile(r"\b(row|head)(\d{1,2})\b", re.IGNORECASE)
 _COUNTED = re.compile(
-    rf"\b(?P<place>{'|'.join(_PLACES)}) (?P<word>{_ROWS}|{_TOKENS}|{_HEADS})\b", re.IGNORECASE
+    rf"\b(?P<place>{'|'.join(_PLACES)}) (?P<word>{'|'.join(_KINDS)})\b", re.IGNORECASE
 )
 _ORDINAL = re.compile(
     rf"\b(\d{{1,2}})(?:\.|st|nd|rd|th|[eè]re?|[eè]me|ª|\.ª) ?(?:row|{_ROWS})\b", re.IGNORECASE
@@ -55,6 +35,29 @@ _SIGNS = re.compile(
 )
 _PLAIN = str.maketrans(WIDE)
 _HAS_SIGNS = re.compile(r"[行词詞単单标ト头頭ヘ]")
+_VALUES = meanings("spoken")
+_WHOLE = {word: value for word, value in _VALUES.items() if word != "oh"}
+_DIGITS = [word for word, value in _WHOLE.items() if len(value) == 1]
+_DECIMALS = rf" point(?: (?:{'|'.join(_DIGITS)}|oh)\b)++"
+_NUMBER = rf"\b(?:(?:minus|negative) )?(?:{'|'.join(_WHOLE)})\b(?:{_DECIMALS})?"
+_NUMBERS = re.compile(rf"{_NUMBER}(?:(?:,| comma)?(?: and)? {_NUMBER})*+", re.IGNORECASE)
+_POINT = re.compile(rf"\b(?:{'|'.join(_DIGITS)}) point (?:{'|'.join(_DIGITS)}|oh)\b", re.IGNORECASE)
+_ONE = re.compile(_NUMBER, re.IGNORECASE)
+_COUNT_BEHIND = re.compile(
+    rf"(?:(?<=\brow )|(?<=\bquery )|(?<=\bkey )|(?<=\bvalue )|(?<=\btoken )|(?<=put ))"
+    rf"(?:{'|'.join(_DIGITS)})\b(?! point\b)",
+    re.IGNORECASE,
+)
+"""The count behind a noun: query one, output two."""
+_SPOKEN = re.compile(r",|\b(?:minus|negative|point|comma|and)\b", re.IGNORECASE)
+
+
+_NUMBER_OF = meanings("numbers")
+_OF_TOKEN = re.compile(
+    r"\b((?:in|out)put|token|word|wort|mot|palabra|parola|palavra|row|column|key|query|position) "
+    rf"({'|'.join(_NUMBER_OF)})\b",
+    re.IGNORECASE,
+)
 
 
 def in_english(text: str) -> str:
@@ -78,3 +81,35 @@ def _counted(match: "re.Match[str]") -> str:
     place = _NUMERALS.get(match["place"] or "", match["place"] or match["number"])
     kind = "row" if "行" in word else "head" if word[-1] in "头頭ド" else "token"
     return f"{kind} {place}"
+
+
+def with_counts(text: str) -> str:
+    """Return a text with the numbers of tokens in digits.
+
+    >>> with_counts("output one attends to input two")
+    'output 1 attends to input 2'
+    """
+    return _OF_TOKEN.sub(lambda own: f"{own[1]} {_NUMBER_OF[own[2].lower()]}", text)
+
+
+def with_digits(text: str) -> str:
+    """Return a text with the decimals, negative numbers and lists among its words in digits.
+
+    >>> with_digits("query one is zero point five, two comma and minus two")
+    'query 1 is 0.5, 2, -2'
+    """
+    is_spoken = " comma " in text or _POINT.search(text)
+    if not is_spoken:
+        return text
+    return _NUMBERS.sub(_in_digits, _COUNT_BEHIND.sub(lambda m: _WHOLE[m[0].lower()], text))
+
+
+def _in_digits(match: "re.Match[str]") -> str:
+    numbers = [_value(number[0].lower().split()) for number in _ONE.finditer(match[0])]
+    return ", ".join(numbers) if _SPOKEN.search(match[0]) else match[0]
+
+
+def _value(words: list[str]) -> str:
+    whole, *decimals = [_VALUES[word] for word in words if word in _VALUES]
+    sign = "" if words[0] in _WHOLE else "-"
+    return f"{sign}{whole}{'.' * bool(decimals)}{''.join(decimals)}"

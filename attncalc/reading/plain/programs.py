@@ -1,12 +1,16 @@
-"""Output of programs around results: prompts, and matrices of R, SymPy and Typst."""
+"""Output of programs: prompts, matrices of R, SymPy and Maple, pieces of matrices, and cells.
+
+Matrices in pieces are columns below columns, and YAML's lists: each is combined on the line where
+it begins, and lines stay lines.
+"""
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
-_PROMPTS = re.compile(
-    r"(?m)^[ \t]*(?:(?:In|Out) ?\[\d{0,5}\](?::=?|(?://\w{1,20})?=) ?|>>> ?|\.\.\.:? "
-    r"|octave:\d{1,5}> ?|julia> ?|sage: ?|irb\(\w{1,20}\):\d{1,5}(?::\d{1,3})?[>*] ?)"
-)
+from attncalc.reading.plain.rewriting import rewritten
+
 _COUNTED_COLUMNS = re.compile(r"(?m)^[ \t]*(?:\[,\d{1,4}\][ \t]*)+$")
 _COUNTED_ROW = re.compile(r"(?m)^([ \t]*)\[\d{1,4},\](?=[ \t]+[-.\d])")
 _MATRIX = re.compile(
@@ -33,72 +37,28 @@ _FACTOR = re.compile(r"[ \t]*1\.0{1,6}e([-+]\d{2,3}) ?\*[ \t]*")
 _BELOW_FACTOR = re.compile(r"[ \t]+[-.\d][-.\d \tInfaN]*|[ \t]*Columns? .{1,40}|[ \t]*")
 _DECIMAL = re.compile(r"(?<![\d.])\d{1,12}\.\d{1,9}(?![\d.])")
 _OPTION = re.compile(r"(?:(nrow|ncol|byrow) ?= ?)?([\w.]+)")
-
-_IN_DICTIONARY = ("': array(", "': tensor(", "': Array(", "': Matrix(", "': [[")
-_PRINTED = tuple(
-    (signs, re.compile(pattern, re.M), plain)
-    for signs, pattern, plain in (
-        # Julia: the size and type above a matrix; dots for each entry, as in MATLAB
-        (("×",), r"^\d{1,5}(?:×\d{1,5}){1,2} [^\n]{0,60}"
-         r"(?:Matrix|Array|Vector)[^\n]{0,60}:[ \t]*$", ""),
-        ((".(", "./", ".*", ".^"), r"(?<=[a-z])\.(?=\()|(?<=[A-Za-z_)' ])\.(?=[*/^])", ""),
-        # R: counts before the numbers of a vector
-        (("[1] ",), r"^[ \t]*\[\d{1,5}\](?=[ \t]+[-.\d])", ""),
-        (("%*%",), r"%\*%", "@"),
-        # torch and JAX: one number
-        (("tensor(", "rray("), r"\b(?:tensor|Array|array)\( ?([-+]?[.\d][-+.\de]{0,30})"
-         r"(?:, ?\w{4,13} ?= ?[\w.:<>']{1,40}){0,4} ?\)", r"\1"),
-        # elementwise functions, and results printed after their assignment
-        (("map(", "apply"),
-         r"\b(\w{1,20})\.(?:apply|applyfunc|apply_map|applymap|map)\("
-         r"(?:lambda \w{1,9} ?: ?)?(?:\w{1,9}\.)?exp\b[^\n;]{0,60}\)(?=[ \t]*(?:;|$))", r"exp(\1)"),
-        ((";",), r"^([ \t]*([A-Za-z]\w{0,20}) ?= ?[^\n;]{1,200});[ \t]*\2[ \t]*$", r"\1"),
-        # Python: matrices in a dictionary
-        (_IN_DICTIONARY, r"(?<=[\]\d'>][)\]])\}(?=[ \t]*$)", ""),
-        (_IN_DICTIONARY, r"(?:^[ \t]*\{)?['\"]([A-Za-z]\w{0,40})['\"] ?: ?"
-         r"(?=(?:array|tensor|Array|Matrix)\(|\[\[)", r"\1 = "),
-        # sizes in brackets behind names
-        (("shape",), r" ?[(\[](?:of )?shape ?[:=]? ?\(\d{1,4}(?:, ?\d{1,4}){0,3},?\)[)\]]", ""),
-        # TensorFlow, and Rust's ndarray
-        (("<tf.",), r"(?<=\d\))>(?=[ \t]*$)|<tf\.(?:Tensor|Variable)\b[^<>\n]{0,80}numpy=\s?", ""),
-        (("], strides=[",),
-         r", shape=\[[\d, ]{1,20}\], strides=\[[-\d, ]{1,20}\], layout=[^\n]{0,60}", ""),
-        # Julia's frames, Stata's headings, Maxima's matrices
-        ((" Row │",),
-         r"^(?:\d{1,5}×\d{1,5} DataFrame| {0,6}Row │[^\n]{0,400}|─{2,20}┼─{2,400}"
-         r"| {4,12}│(?: {1,20}(?:Float|Int|String|Any|Union)[\w{}, ?]{0,20})++)[ \t]*$"
-         r"|^ {0,8}\d{1,6} │(?= )", ""),
-        ((". matrix list ",), r"^([A-Za-z]\w{0,31})\[\d{1,4},\d{1,4}\][ \t]*$", r"\1 ="),
-        (("(%o", "(%i"), r"^\(%[io]\d{1,4}\) ?", ""),
-        (("matrix([",),
-         r"\bmatrix\((\[[^\[\]()]{1,400}\](?:, ?\[[^\[\]()]{1,400}\])*+)\)", r"[\1]"),
-        # comparisons in tests
-        (("llclose(", "_equal(", "_close("),
-         r"^([ \t]*)(?:assert )?(?:\w{1,12}\.){0,2}(?:assert_)?(?:allclose|array_(?:almost_)?equal"
-         r"|equal|close|all_close)\(((?:\w{1,20}\()?[A-Za-z]\w{0,20})(?:\([\w, ]{0,20}\))?\)?, ?"
-         r"(?:\w{1,12}\.(?:array|tensor)\()?(\[[^()\n]{1,2000}\])\)?"
-         r"(?:, ?[ar]tol ?= ?[\d.e-]{1,9}){0,2}\)[ \t]*$", r"\1\2 = \3"),
-        # times before the lines of a log
-        ((":",), r"^\[?\d{4}[-/.]\d\d[-/.]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?Z?\]?(?: [-|])? ?"
-         r"(?=\[?[A-Za-z])", ""),
-        # C and JavaScript: one pair of brackets for each index
-        (("][",), r"(?<=\w)\[(\d{1,3})\]\[(\d{1,3})\](?=\s?[=:])", r"[\1,\2]"),
-        # tables of SQL, and of JavaScript's console
-        (("elect ", "ELECT "), r"^[^\n]{0,20}\b(?:select|SELECT)\b[^\n;]{1,60}\b(?:from|FROM) "
-         r"([A-Za-z]\w{0,30})\b[^\n;]{0,80};?[ \t]*$", r"\1:"),
-        (("(index)",), r"^[│|][ \t]+(?:\d{1,4}|'[^'\n]{1,30}')[ \t]+(?=[│|])"
-         r"|^[│|][ \t]+\(index\)[ \t]+[│|][^\n]{0,400}$", ""),
-        # J: negative numbers
-        (("=:",), r"(?<!\S)_(?=\d[\d.]{0,20}(?:[ \t]{1,9}_?\d[\d.]{0,20}){0,30}[ \t]*$)", "-"),
-        # SymPy, whose rows on one line are read as R's matrix below, and Typst
-        (("Rational(",), r"\bRational\( ?(-?\d{1,40}) ?, ?(\d{1,40}) ?\)", r"\1/\2"),
-        (("Matrix(",), r"\bMatrix\( ?\d{1,4} ?, ?\d{1,4} ?, ?(?=\[ ?\[)", "Matrix("),
-        (("Matrix(",), r"\bMatrix\( ?(\d{1,4}) ?, ?(\d{1,4}) ?, ?\[([^\[\]]{1,4000})\]",
-         r"matrix(c(\3), \1, \2, TRUE"),
-        (("mat(",), r"\bmat\(([^()\[\]]{1,20000})\)", r"[\1]"),
-    )
-)  # fmt: skip
-"""Signs of what programs print, and how each is read."""
+_HEADING = re.compile(
+    r"[ \t]*Columns? (\d{1,4})(?: ?(?:through|thru|to|and|-) ?(\d{1,4}))? ?:?[ \t]*", re.I
+)
+_PRINTED_NUMBER = re.compile(r"[-+]?[.\d][-+.\deE/]*+|[-+]?(?:Inf|NaN|nan|inf)")
+_WRAPPED = re.compile(r"\s{2}\\\s*$")
+"""The sign that pandas prints after the names of columns if others continue below."""
+_LISTS = re.compile(
+    r"^[ \t]{0,40}+(?:- {1,4}+){2,}+\S++[ \t]*+(?:\n[ \t]{0,40}+(?:- {1,4}+)++\S++[ \t]*+)++$", re.M
+)
+_ITEM = re.compile(
+    r"[ \t]*+((?:- +)+)([-+]?[.\d][-+.\deE/%]{0,30}|[-+]?\.?inf)[ \t]*", re.IGNORECASE
+)
+_CELL = re.compile(r"[ \t]{0,8}\$?([A-Z]{1,2})\$?(\d{1,4})[ \t]{0,4}[:=|\t][ \t]{0,4}(?=\S)")
+_BESIDE = re.compile(r"(?<![ \t])[ \t]++[A-Z]{1,2}\d{1,4}: ?(?=[-+.\d])")
+"""A reference before a further cell of a line."""
+_FORMULA = re.compile(
+    r"(?m)^[ \t]{0,8}[A-Z]{1,2}\d{1,4}:[A-Z]{1,2}\d{1,4}[ \t]{0,20}=(?=[A-Z\d])"
+    r"[^\n=→]{1,120}?(?:->|→|= ?)"
+)
+"""A range of cells and its formula before the values: B2:D4 =MMULT(X;WQ) -> 1 2."""
+LEAST_CELLS = 3
+"""The smallest number of lines with references that make a sheet."""
 
 
 def without_session(text: str) -> str:
@@ -107,12 +67,9 @@ def without_session(text: str) -> str:
     >>> without_session("In [3]: Q = matrix(c(1, 2, 3, 4), nrow=2, byrow=TRUE)")
     'Q = [1 2; 3 4]'
     """
-    text = _PROMPTS.sub("", text)
     if "\n## " in text:
         text = _KNITTED.sub(_without_marks, text)
-    for signs, pattern, plain in _PRINTED:
-        if any(sign in text for sign in signs):
-            text = pattern.sub(plain, text)
+    text = rewritten(text, "programs")
     if "bind(" in text:
         text = _BOUND.sub(_as_bound, text)
     if "[," in text:
@@ -194,3 +151,138 @@ def _as_rows(match: "re.Match[str]") -> str:
         for i in range(height)
     ]
     return "[" + "; ".join(" ".join(row) for row in rows) + "]" + "\n" * match[0].count("\n")
+
+
+def with_printed(text: str) -> str:
+    r"""Return a text with each matrix that a program printed in pieces combined.
+
+    Examples
+    --------
+    >>> with_printed("Columns 1 and 2\n 1 2\n 3 4\nColumn 3\n 5\n 6").split("\n")
+    ['', '1  2  5', '3  4  6', '', '', '']
+    >>> with_printed("A:\n- - 1\n  - 2\n- - 3\n  - 4").split("\n")[:2]
+    ['A:', '[[1, 2], [3, 4]]']
+    """
+    if "olumn" in text or "\\\n" in text or "\\ \n" in text:
+        text = "\n".join(_with_columns(text.split("\n")))
+    return _LISTS.sub(_as_literal, text) if "- - " in text else text
+
+
+class _Piece(NamedTuple):
+    """Some columns of a matrix below their names or numbers, and the labels of its rows."""
+
+    names: list[str]
+    labels: list[str]
+    rows: list[list[str]]
+    first: int
+    end: int
+    goes_on: bool
+
+
+def _with_columns(lines: list[str]) -> list[str]:
+    """Combine columns below one another side by side: Columns 1 through 3, Column 4."""
+    found, i = [*lines], 0
+    while i < len(lines):
+        pieces = _pieces(lines, i)
+        start, i = i, pieces[-1].end if pieces else i + 1
+        if not pieces or pieces[-1].goes_on:
+            continue
+        found[start:i] = [""] * (i - start)
+        labels = pieces[0].labels
+        names = [name for piece in pieces for name in piece.names]
+        found[start] = " " * max(map(len, labels)) + "  ".join(["", *names]) if names else ""
+        for k, label in enumerate(labels):
+            cells = [cell for piece in pieces for cell in piece.rows[k]]
+            found[pieces[0].first + k] = "  ".join([label, *cells] if label else cells)
+    return found
+
+
+def _pieces(lines: Sequence[str], start: int) -> list[_Piece]:
+    """Return the pieces of the matrix that begins in a line; [] for none."""
+    found: list[_Piece] = []
+    while start < len(lines) and (piece := _piece(lines, start, found)):
+        found.append(piece)
+        start = _past_blank(lines, piece.end)
+    return found
+
+
+def _piece(lines: Sequence[str], start: int, before: Sequence[_Piece]) -> _Piece | None:
+    """Return the columns named or counted in a line, with the rows below it."""
+    goes_on = _WRAPPED.search(lines[start]) is not None
+    if counted := _HEADING.fullmatch(lines[start]):
+        is_next = int(counted[1]) == 1 + sum(len(piece.rows[0]) for piece in before)
+        names, width = [], int(counted[2] or counted[1]) - int(counted[1]) + 1
+    else:
+        is_next = lines[start][:1].isspace() and (before[-1].goes_on if before else goes_on)
+        names = _WRAPPED.sub("", lines[start]).split()
+        width = len(names)
+    first = i = _past_blank(lines, start + 1)
+    labels, rows = list[str](), list[list[str]]()
+    while is_next and i < len(lines) and (cells := lines[i].strip().rsplit(None, width)):
+        label = cells.pop(0) if len(cells) > width else ""
+        if len(cells) != width or not all(map(_PRINTED_NUMBER.fullmatch, cells)):
+            break
+        labels.append(label)
+        rows.append(cells)
+        i += 1
+    is_like = not before or labels == before[0].labels
+    return _Piece(names, labels, rows, first, i, goes_on) if rows and is_like else None
+
+
+def _past_blank(lines: Sequence[str], i: int) -> int:
+    while i < len(lines) and not lines[i].strip():
+        i += 1
+    return i
+
+
+def _as_literal(lists: "re.Match[str]") -> str:
+    """Return YAML's nested lists, an item per line, as one literal: - - 1, and below it - 2.
+
+    Each dash begins a list, except the last; these lists end before it.
+    """
+    items = [_ITEM.fullmatch(line) for line in lists[0].split("\n")]
+    depths = [item[1].count("-") for item in items if item]
+    if len({item and item.start(2) for item in items}) > 1 or max(depths, default=0) > depths[0]:
+        return lists[0]
+    cells = [item[2] for item in items if item]
+    inner = "".join(
+        f"{']' * (depth - 1)}, {'[' * (depth - 1)}{cell}"
+        for depth, cell in zip(depths[1:], cells[1:], strict=True)
+    )
+    ends = "]" * depths[0]
+    return "[" * depths[0] + cells[0] + inner + ends + "\n" * (len(items) - 1)
+
+
+def without_references(text: str) -> str:
+    r"""Return a text without cell references, if it is clearly a sheet.
+
+    It is a sheet if such a line contains words, like a heading: rows of a matrix contain numbers.
+    A sheet contains each cell once; T1, the name of a row, may repeat.
+
+    Examples
+    --------
+    >>> without_references("A1: Scores\nA2: 1 | 3\nA3: -1 | 1").splitlines()
+    ['Scores', '1 | 3', '-1 | 1']
+    >>> without_references("A1: 0 1\nA2: 1 0\nA3: 0 1").splitlines()
+    ['A1: 0 1', 'A2: 1 0', 'A3: 0 1']
+    >>> without_references("T1: Scores\nT1: 1 0\nT2: 0 1").splitlines()
+    ['T1: Scores', 'T1: 1 0', 'T2: 0 1']
+    """
+    text = _FORMULA.sub("", text)
+    lines = text.split("\n")
+    found = [_CELL.match(line) for line in lines]
+    cells = [match for match in found if match]
+    is_sheet = len(cells) >= LEAST_CELLS and any(map(_is_heading, cells))
+    are_once = len({match.groups() for match in cells}) == len(cells)  # T1, a row, may repeat
+    if not is_sheet or not are_once or 2 * len(cells) < sum(map(bool, map(str.strip, lines))):
+        return text
+    return "\n".join(
+        _BESIDE.sub("  ", line[match.end() :]) if match else line
+        for line, match in zip(lines, found, strict=True)
+    )
+
+
+def _is_heading(cell: "re.Match[str]") -> bool:
+    """Return whether a cell contains words, and no number."""
+    rest = cell.string[cell.end() :].strip().strip("\"'")
+    return rest[:1].isalpha() and "|" not in rest

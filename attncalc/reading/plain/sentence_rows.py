@@ -6,15 +6,6 @@ from collections.abc import Callable, Collection, Iterator
 from attncalc.reading.plain.marks import COLUMN, COMMA
 from attncalc.reading.plain.rows import split_row
 
-_CHAT = re.compile(
-    r"(?:\[[-\d:/., ]{4,22}(?:[AP]M)?\]"
-    r"|(?:\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4},? )?\d{1,2}:\d\d(?::\d\d)?)"
-    r"\s(?:- )?(?=[^\W\d])(?:[\w.]{1,20} ?){1,3}: "
-    r"|\[[^\[\]\d]{1,30}\] \[[^\[\]\d]{0,6}\d{1,2}:\d\d[^\[\]\d]{0,6}\] "
-)
-"""The name and time before a chat message: [10:02] ana: …, or [ana] [10:02 am] …."""
-_SENDER = re.compile(r"[^\W\d][^=\t|:]{0,40}?[\s(]\d{1,2}:\d\d(?::\d\d)?(?: ?[AP]M)?\)?", re.I)
-"""The name and time above a chat message: Ana (10:02)."""
 _COUNTED_LINE = re.compile(
     r"(?:(?P<before>[^\d\t:=|]{0,30}?[^\W\d_][^\d\t:=|]{0,9}?)(?P<number>\d{1,2})"
     r"|\s{0,20}(?P<first>\d{1,2})[.ªº]{0,2} ?(?P<word>[^\W\d_]{2,20}))"
@@ -103,19 +94,3 @@ def _with_counts_inside(line: str, names_a_row: Callable[[str], bool]) -> str:
     if [int(number) for _, number in found] != [*range(1, len(found) + 1)]:
         return line
     return _COUNT_INSIDE.sub(r"row \2", line)
-
-
-def without_senders(text: str) -> str:
-    """Return a text without the time and the name before each message of a chat, or above it.
-
-    >>> without_senders("[10:02] ana: Q = [1 2]"), without_senders("Ana (10:02)")
-    ('Q = [1 2]', '')
-    """
-    return "\n".join(map(_without_sender, text.split("\n")))
-
-
-def _without_sender(line: str) -> str:
-    if len(line) > SHORT:
-        return line
-    chat = _CHAT.match(line)
-    return "" if _SENDER.fullmatch(line.strip()) else line[chat.end() if chat else 0 :]

@@ -18,8 +18,6 @@ _BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
 _NAMED = re.compile(
     r"\s*([^=:→]{1,60}?(?:[=:→]|->|\b(?:are|is|sind|ist|sont|est|son|es)\b:?))\s*([^=:→]{3,2000})"
 )
-_GAP = re.compile(r"(?P<before>[^\[\]|⎢⎜]{0,80}?)[(\[|⎢⎜]\s{2,60}[)\]|⎥⎟]\s{0,9}")
-"""A line between two rows of a matrix with separate brackets in each line."""
 _ROW_SIGNS = (" / ", " | ", " || ", " // ")
 _NAME, _RULE = re.compile(r"[^\s|]+(?: [^\s|]+)*"), re.compile(r"(?=\s*+[─━=-]{3})[\s─━=-]*+")
 """A name over one of several matrices side by side, and a line below it."""
@@ -234,7 +232,7 @@ def _groups(text: str) -> list[Labelled]:
 def _without_bullet(line: Line) -> Line:
     """Return a line with only a row in brackets without the list marker before it."""
     match = _BULLET.fullmatch(line.text)
-    return _with_text(line, match[1] + match[2]) if match else line
+    return line._replace(text=match[1] + match[2]) if match else line
 
 
 def _with_lists(document: Document, line: Line) -> Line:
@@ -272,15 +270,10 @@ def _joined(lines: list[Line]) -> list[Line]:
                 _GOES_ON.match(line.text) or (_OPEN_END.search(before) and "=" not in line.text[:6])
             )
         ):
-            found[-1] = _with_text(found[-1], f"{before.rstrip()} {line.text.strip()}")
+            found[-1] = found[-1]._replace(text=f"{before.rstrip()} {line.text.strip()}")
         else:
             found.append(line)
     return found
-
-
-def _with_text(line: Line, text: str) -> Line:
-    """Return a line with another text."""
-    return Line(line.number, text)
 
 
 def _stacked(document: Document, lines: list[Line]) -> list[Line]:
@@ -290,16 +283,12 @@ def _stacked(document: Document, lines: list[Line]) -> list[Line]:
     ends = _ends_of_runs(marks)
     i = 0
     while i < len(lines):
-        stop = _stack(lines, marks, i)
+        run = _even(lines, marks, i)
         uneven = _uneven(document, lines[i : ends[i]], marks[i : ends[i]])
-        if uneven and len(uneven.lines) > stop - i:
-            found.append(uneven.merged(document))
-            stop = i + len(uneven.lines)
-        elif stop - i > 1:
-            found.append(_merged(document, lines[i:stop]))
-        else:
-            found.append(lines[i])
-        i = max(stop, i + 1)
+        if uneven and len(uneven.lines) > len(run.lines):
+            run = uneven
+        found.append(run.merged(document) if len(run.lines) > 1 else lines[i])
+        i += max(len(run.lines), 1)
     return found
 
 
@@ -315,25 +304,8 @@ def _ends_of_runs(marks: list[list[str]]) -> list[int]:
     return ends
 
 
-def _stack(lines: Sequence[Line], marks: list[list[str]], start: int) -> int:
-    """Return the end of a run of lines that each contain the same number of rows in brackets."""
-    count = len(marks[start])
-    if not count:
-        return start
-    named = [0] * count
-    stop = start
-    while stop < len(lines) and len(marks[stop]) == count:
-        pieces = [each.strip(_BRACKETS) for each in _outside(lines[stop].text)]
-        outside, tail = map(bool, pieces[:-1]), pieces[-1]
-        named = [n + is_named for n, is_named in zip(named, outside, strict=True)]
-        if max(named) > 1 or (tail and not tail.startswith(("#", "<", "%", "^", "*", "†"))):
-            break
-        stop += 1
-    return stop
-
-
-class _Uneven(NamedTuple):
-    """Lines with rows of matrices side by side of different heights, by their columns."""
+class _Run(NamedTuple):
+    """Lines with rows of matrices side by side: the names and the rows of each matrix."""
 
     lines: Sequence[Line]
     names: list[str]
@@ -350,7 +322,25 @@ class _Uneven(NamedTuple):
         return Line(self.lines[0].number, " ".join(pieces))
 
 
-def _uneven(document: Document, lines: Sequence[Line], rows: list[list[str]]) -> _Uneven | None:
+def _even(lines: Sequence[Line], marks: list[list[str]], start: int) -> _Run:
+    """Return matrices of one height: each line has as many rows, and no second name of one."""
+    count = len(marks[start])
+    names, stop = [""] * count, start
+    while stop < len(lines) and len(marks[stop]) == count > 0:
+        *outside, tail = (each.strip(_BRACKETS) for each in GRID.split(lines[stop].text))
+        is_again = any(map(all, zip(names, outside, strict=True)))
+        if is_again or (tail and not tail.startswith(("#", "<", "%", "^", "*", "†"))):
+            break
+        names = [name or said for name, said in zip(names, outside, strict=True)]
+        stop += 1
+    texts = [GRID.split(line.text) for line in lines[start:stop]]
+    for slot, between in enumerate(zip(*texts, strict=True)):
+        if 0 < slot < count and "," in map(str.strip, between):
+            names[slot] = names[slot] or ","
+    return _Run(lines[start:stop], names, [*map(list, zip(*marks[start:stop], strict=True))])
+
+
+def _uneven(document: Document, lines: Sequence[Line], rows: list[list[str]]) -> _Run | None:
     """Return the matrices of different heights in a run of lines, each named once."""
     if len({len(marks) for marks in rows}) < 2 or document.is_full:
         return None
@@ -359,7 +349,7 @@ def _uneven(document: Document, lines: Sequence[Line], rows: list[list[str]]) ->
     names = [""] * len(places)
     found: list[list[str]] = [[] for _ in places]
     for line, marks in zip(lines, rows, strict=True):
-        *outside, tail = (each.strip(_BRACKETS) for each in _outside(line.text))
+        *outside, tail = (each.strip(_BRACKETS) for each in GRID.split(line.text))
         for said, mark in zip(outside, marks, strict=True):
             column = document.grids[mark].column
             slot = min(range(len(places)), key=lambda k: abs(places[k] - column))
@@ -367,7 +357,7 @@ def _uneven(document: Document, lines: Sequence[Line], rows: list[list[str]]) ->
                 return None
             names[slot] = names[slot] or said
             found[slot].append(mark)
-    return _Uneven(lines, names, found) if all(names) else None
+    return _Run(lines, names, found) if all(names) else None
 
 
 def _with_heads(document: Document, line: Line) -> Line:
@@ -380,32 +370,12 @@ def _with_heads(document: Document, line: Line) -> Line:
         return line
     heads = tuple(rows for each in grids for rows in each.heads)
     mark = document.add(Grid(heads, grids[0].line, grids[-1].last, "stack"))
-    return _with_text(line, line.text[: match.start()] + mark + line.text[match.end() :])
+    return line._replace(text=line.text[: match.start()] + mark + line.text[match.end() :])
 
 
 def _row_grids(document: Document, text: str) -> list[str]:
     marks = GRID.findall(text)
     return marks if all(document.grids[mark].kind == "row" for mark in marks) else []
-
-
-def _outside(text: str) -> list[str]:
-    return GRID.split(text)
-
-
-def _merged(document: Document, lines: Sequence[Line]) -> Line:
-    """Return one line with each stack of rows as one grid."""
-    columns = list(zip(*(GRID.findall(line.text) for line in lines), strict=True))
-    outside = [_outside(line.text) for line in lines]
-    pieces: list[str] = []
-    for slot, marks in enumerate(columns):
-        said = [each[slot].strip(_BRACKETS) for each in outside]
-        said += [","] * (slot > 0 and any(each[slot].strip() == "," for each in outside))
-        grids = [document.grids[mark] for mark in marks]
-        rows = fitted([row for grid in grids for row in grid.rows])
-        kept = Grid((rows,), grids[0].line, grids[-1].last, "stack")
-        pieces += [next((text for text in said if text), ""), document.add(kept)]
-    number = lines[0].number
-    return Line(number, " ".join(pieces))
 
 
 def _with_bars_beside(document: Document, line: Line) -> Line:
@@ -423,7 +393,7 @@ def _with_bars_beside(document: Document, line: Line) -> Line:
     for row, behind in zip(rows, outside[1:], strict=True):
         grid = Grid(([row],), line.number, line.number, "row", len(text))
         text += document.add(grid) + behind
-    return _with_text(line, text)
+    return line._replace(text=text)
 
 
 def _with_bars(document: Document) -> list[Line]:

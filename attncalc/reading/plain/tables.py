@@ -238,7 +238,7 @@ def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
         return _named(_filled(_without_sums(_without_margin(rows))))
     framed = any(line.text.lstrip()[:1] in _FRAMES for line in lines)
     is_ours = max(map(len, rows), default=0) <= MOST_OF_FRAME
-    if framed and is_ours and rows and not _holds_numbers(rows[0][0]):
+    if framed and is_ours and rows and not _HAS_NUMBER.search(rows[0][0]):
         return _framed(rows), ""
     if rows and all(len(row) == 1 for row in rows):
         parts = [parted(row[0]) or row for row in rows]
@@ -248,27 +248,8 @@ def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
 
 def _framed(rows: Rows) -> Rows:
     """Return the entries of attncalc's own worksheet: its first line and column are names."""
-    width = len(_entries(" ".join(rows[0][1:])))
-    found = [_entries(" ".join(row[1:])) for row in rows[1:]]
-    return [row or [""] * width for row in found]
-
-
-def _entries(line: str) -> list[str]:
-    """Split a line of a worksheet into entries: at two blanks, or at one if necessary.
-
-    >>> _entries("1.00  2 1/2 ●"), _entries("1 -2.5")
-    (['1.00', '2 1/2'], ['1', '-2.5'])
-    """
-    cells: list[str] = []
-    for cell in re.split(r"  |\t", re.sub(r"[●○†]", " ", line).strip()):
-        cell = cell.strip()
-        if cell:
-            cells += [cell] if looks_like_entry(cell) or " " not in cell else cell.split()
-    return cells
-
-
-def _holds_numbers(cell: str) -> bool:
-    return _HAS_NUMBER.search(cell) is not None
+    head, *found = [parted(" ".join(row[1:])) for row in rows]
+    return [row or [""] * len(head) for row in found]
 
 
 def _named(rows: Rows) -> tuple[Rows, str]:

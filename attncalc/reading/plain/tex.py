@@ -1,23 +1,25 @@
 r"""LaTeX as plain text: `\frac{1}{2}` is 1/2, a matrix a grid of cells, `\\` the end of a line.
 
-One pass from left to right; groups are followed to a limited depth.
+Macros are expanded first: `\newcommand{\q}{\mathbf{Q}}` replaces each `\q`. Then one pass from
+left to right; groups are followed to a limited depth.
 """
 
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
-from attncalc.reading.plain.marks import BREAK, CELL, ROW
-from attncalc.reading.plain.tidy import Struck
+from attncalc.reading.plain.marks import BREAK, CELL, JOIN, ROW
+from attncalc.reading.words import meanings
 
 DEEPEST = 30
-LONGEST_COLUMNS = 4000
-"""The largest length of the column specification of an array."""
 OPEN, CLOSE = "\ue000", "\ue001"
 """Marks around a LaTeX environment that is a matrix; a third mark means that it has no brackets."""
 BARE = "\ue005"
 
 _SPECIAL = re.compile(r"[\\{}&%~$]|\n")
+_PLAIN_GROUP, _OPTIONS = re.compile(r" *\{([^}]{0,4000})\}"), re.compile(r"\[[^\]\n]{0,80}\]")
 _COMMAND = re.compile(r"\\(?:([A-Za-z]+)\*?|(.))", re.DOTALL)
 _MATRIX = re.compile(r"(?:[pbBvV]?(?:small)?matrix\*?|array|tabular\*?|tabularx|longtable)$")
 _FACTOR = re.compile(
@@ -29,68 +31,50 @@ _DIFFERENTIAL = re.compile(r"\s*+[∂d]\s*+[A-Za-zℒ][\w.,;:^{}()\[\]]{0,30}\s*
 _DISPLAY = re.compile(
     r"(?:align|alignat|aligned|gather|gathered|equation|split|multline|eqnarray)\*?$"
 )
-_WORDS = {
-    "cdot": "·", "times": "×", "ast": "*", "div": "/", "approx": "≈", "simeq": "≈", "sim": "~",
-    "cong": "≈", "to": "→", "rightarrow": "→", "Rightarrow": "→", "implies": "→", "therefore": "∴",
-    "longrightarrow": "→", "leftarrow": "←", "equiv": "=", "coloneqq": "=", "infty": "∞",
-    "alpha": "α", "beta": "β", "gamma": "γ", "mu": "μ", "sigma": "σ", "sum": "∑", "Sigma": "Σ",
-    "top": "T", "intercal": "T", "partial": "∂", "nabla": "∇",
-    "ldots": "…", "dots": "…", "cdots": "…", "vdots": "…", "ddots": "…", "dagger": "†",
-    "textdagger": "†", "quad": "   ", "qquad": "   ", "exp": "exp", "softmax": "softmax",
-    "par": BREAK, "newline": BREAK, "noindent": "", "item": BREAK + "- ", "ss": "ß", "pm": "±",
-    "prime": "'", "cos": "cos", "sin": "sin", "tanh": "tanh", "log": "log", "ln": "ln",
-    "max": "max", "min": "min", "mid": "|", "vert": "|", "Vert": "|", "langle": "⟨", "rangle": "⟩",
-    "in": " ∈ ",
-    "hrulefill": "_____", "dotfill": "_____", "checkmark": "", "surd": "√", "cr": ROW,
-    "textbackslash": "\\", "lbrack": "[", "rbrack": "]", "tab": "\t", "textasciitilde": "~",
-    "le": "≤", "leq": "≤", "ge": "≥", "neq": "≠", "odot": "·", "circ": "·", "bullet": "·",
-    "colon": ":", "lbrace": "{", "rbrace": "}", "hline": " ",
-    "ifdefined": " ", "else": " ", "fi": " ", "begingroup": " ", "endgroup": " ", "sloppy": " ",
+_SIGNS = Path(__file__).with_name("signs.txt")
+_WORDS = meanings("commands", _SIGNS) | {
+    "quad": "   ", "qquad": "   ", "par": BREAK, "newline": BREAK, "item": BREAK + "- ",
+    "in": " ∈ ", "hrulefill": "_____", "dotfill": "_____", "cr": ROW, "textbackslash": "\\",
+    "tab": "\t", "colon": ":", "hline": " ", "ifdefined": " ", "else": " ", "fi": " ",
+    "begingroup": " ", "endgroup": " ", "sloppy": " ",
 }  # fmt: skip
-_DROPPED = {"hspace": 1, "vspace": 1, "phantom": 1, "vphantom": 1, "hphantom": 1, "rule": 2,
-            "label": 1, "ref": 1, "tag": 1, "color": 1, "setlength": 2, "addtolength": 2,
-            "usepackage": 1, "documentclass": 1, "newcommand": 2, "renewcommand": 2,
-            "providecommand": 2, "DeclareMathOperator": 2, "setcounter": 2, "pagestyle": 1,
-            "geometry": 1, "includegraphics": 1, "cellcolor": 1, "rowcolor": 1,
-            "noalign": 1, "cline": 1, "cmidrule": 1, "thispagestyle": 1,
-            "addpenalty": 1}  # fmt: skip
-"""Commands without visible text, and the number of their groups without text."""
-_BEFORE_TEXT = {"overset": 1, "underset": 1, "stackrel": 1, "parbox": 1, "raisebox": 1,
-                "makebox": 0, "framebox": 0, "textcolor": 1, "colorbox": 1, "fcolorbox": 2,
-                "c": 0, "scalebox": 1, "resizebox": 2, "multicolumn": 2, "multirow": 2}  # fmt: skip
-"""Commands whose last group is text, and the number of groups before it, such as widths."""
-_STRUCK = ("sout", "st", "cancel", "xcancel", "bcancel", "xout", "strike")
+_PASSED_OVER = {command: int(count) for command, count in meanings("groups", _SIGNS).items()}
+"""The number of groups behind a command that are not text, such as widths; others may follow."""
 _PLAIN_MATRICES = ("matrix", "pmatrix", "bordermatrix")
 """The matrices of plain TeX, in braces and with \\cr between rows."""
 _HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph", "chapter",
              "title", "intertext", "shortintertext", "caption")  # fmt: skip
-ACCENTS = {
-    '"': "\u0308",
-    "'": "\u0301",
-    "`": "\u0300",
-    "^": "\u0302",
-    "~": "\u0303",
-    "c": "\u0327",
-}
+ACCENTS = dict(zip("\"'`^~c", "\u0308\u0301\u0300\u0302\u0303\u0327", strict=True))
 _SIMPLE = re.compile(r"[\d.\s]*|[A-Z]{1,3}(?:_\w)?(?:\^T)?|√\d+")
 """A number, a matrix or a product of matrices, or a root: it needs no brackets in a fraction."""
 
 
 _ENUMERATED = re.compile(r"\\item[ \t]{0,3}\[\(?\w{1,4}[.)]\)?\]")
 """An item with its number: \\item[(a)]."""
+MOST = 100
+LONGEST = 60
+MOST_ARGUMENTS = 4
+MOST_NESTED = 5
+MOST_USES = 500
+"""The largest number of macros with arguments that are expanded; further ones stay unchanged."""
+_DEFINED = re.compile(
+    r"\\(?:(?:re)?newcommand\*?|providecommand\*?|DeclareMathOperator\*?) ?\{?\\([A-Za-z]{1,30})\}?"
+    r" ?(?:\[(\d)\] ?)?\{((?:[^{}]|\{[^{}]{0,60}\}){1,120})\}"
+    r"|\\def ?\\([A-Za-z]{1,30}) ?\{((?:[^{}]|\{[^{}]{0,60}\}){1,120})\}"
+)
+_USED = re.compile(r"\\([A-Za-z]{1,30})")
+_PARAMETER = re.compile(r"#(\d)")
+_DEEP = r"(?:[^{}]|\{[^{}]{0,400}+\}){0,400}+"
+_GROUP = rf"[ \n]{{0,9}}+\{{((?:[^{{}}]|\{{{_DEEP}\}}){{0,4000}}+)\}}"
+"""A group in braces, perhaps with others inside."""
+_GROUPS = [re.compile(_GROUP * count) for count in range(MOST_ARGUMENTS + 1)]
 
 
 class Converted(NamedTuple):
-    """A text without LaTeX, the file line of each of its lines, and the asides.
-
-    Asides are matrices in braces with a name below, each with its line.
-    """
+    """A text without LaTeX; each line end of the file is a line end, or JOIN, in it."""
 
     text: str
-    breaks: list[tuple[int, int]]
     faults: list[tuple[int, str]]
-    struck: list[Struck]
-    asides: list[tuple[int, str]]
 
 
 def without_tex(text: str) -> Converted:
@@ -103,7 +87,7 @@ def without_tex(text: str) -> Converted:
     """
     converter = _Converter(_ENUMERATED.sub(r"\\item ", text))
     converter.run()
-    return converter.converted()
+    return Converted("".join(converter.lines), converter.faults)
 
 
 class _Converter:
@@ -113,39 +97,46 @@ class _Converter:
         self.text = text
         self.is_tex = "\\" in text
         self.position = 0
-        self.line = 1
+        self.line, self.lines_to = 1, 0
         self.out: list[str] = []
-        self.length = 0
-        self.breaks = [(0, 1)]
+        self.lines: list[str] = []
+        self.written = 1
         self.faults: list[tuple[int, str]] = []
-        self.struck: list[Struck] = []
-        self.asides: list[tuple[int, str]] = []
-        self.depth = 0
+        self.asides: list[str] = []
+        self.depth = self.collecting = 0
         self.missing: set[str] = set()
         self.in_matrix = self.in_display = 0
-        self.is_behind = False
-
-    def converted(self) -> Converted:
-        return Converted("".join(self.out), self.breaks, self.faults, self.struck, self.asides)
 
     def run(self) -> None:
         if not self.is_tex and "$" not in self.text and "%" not in self.text:
-            self.out = [self.text]
-            place = -1
-            while (place := self.text.find("\n", place + 1)) >= 0:
-                self.line += 1
-                self.breaks.append((place + 1, self.line))
+            self.lines = [self.text]
             return
         while self.position < len(self.text):
             self._plain()
             self._special()
+        self._end_line()
+
+    def _count_lines(self) -> int:
+        """Return the line of the file at the position."""
+        self.line += self.text.count("\n", self.lines_to, self.position)
+        self.lines_to = max(self.lines_to, self.position)
+        return self.line
 
     def _emit(self, text: str) -> None:
+        """Write a text, with each line end that was passed over before it as JOIN."""
         self.out.append(text)
-        self.length += len(text)
-        if self.is_behind:
-            self.breaks.append((self.length, self.line))
-            self.is_behind = False
+        if self.collecting:
+            return
+        self.written += text.count("\n") + text.count(JOIN)
+        if (lost := self._count_lines() - self.written) > 0:
+            self.written += lost
+            self.out.append(JOIN * lost)
+        if text.endswith(("\n", BREAK)):
+            self._end_line()
+
+    def _end_line(self) -> None:
+        self.lines += [*self.asides, *self.out]
+        self.asides, self.out = [], []
 
     def _plain(self) -> None:
         """Copy the text before the next special character."""
@@ -182,12 +173,10 @@ class _Converter:
         return " " if character in "&~" else ""
 
     def _newline(self) -> None:
-        self.line += 1
         if self.text.startswith("\n", self.position):
             self.in_display = 0  # an equation does not continue in another paragraph
         goes_on = self.in_display > 0 and _FACTOR.match(self.text, self.position)
-        self._emit(" " if self.in_matrix or goes_on else "\n")
-        self.breaks.append((self.length, self.line))
+        self._emit(JOIN if self.in_matrix or goes_on else "\n")
 
     def _percent(self) -> None:
         """Copy a percentage; a comment becomes a separate line, or is not read."""
@@ -229,16 +218,14 @@ class _Converter:
         elif name == "sqrt":
             inner = self._argument()
             self._emit(f"√{inner}" if re.fullmatch(r"\d+|\w", inner) else f"√({inner})")
-        elif name in _STRUCK:
-            self._strike(start)
         elif name in _HEADINGS:
             self._emit(f"{BREAK}# {self._argument()}{BREAK}")
         else:
             self._other(name)
 
     def _other(self, name: str) -> None:
-        if name in _DROPPED:
-            self._drop(name)
+        if name in _PASSED_OVER:
+            self._pass_over(_PASSED_OVER[name], takes_command=name.endswith("command"))
         elif name in _PLAIN_MATRICES and self._at("{"):
             self.position += 1
             inner = self._collected(self._until_brace, in_matrix=True)
@@ -248,8 +235,6 @@ class _Converter:
             self._emit(inner if inner.strip() else "_____")
         elif name in ("underbrace", "overbrace"):
             self._brace()
-        elif name in _BEFORE_TEXT:
-            self._pass_over(_BEFORE_TEXT[name])
         elif name in ("left", "right") and self._at("."):
             self.position += 1
         elif name in _WORDS:
@@ -258,21 +243,16 @@ class _Converter:
             self.position += is_letters and self.text.startswith(" ", self.position)
 
     def _brace(self) -> None:
-        """Convert the content of a brace, and store it under the name below it."""
-        line = self.line
+        """Convert the content of a brace; a matrix with a name below it is also a line before."""
         inner = self._argument()
         self._emit(inner)
         if self._at("_") or self._at("^"):
             self.position += 1
             name = self._argument().strip(" =")
             if OPEN in inner and any(map(str.isalpha, name)):
-                self.asides.append((line, f"{name} = {inner}"))
+                self.asides.append(f"{name} = {inner.replace(JOIN, ' ')}{BREAK}")
 
-    def _drop(self, name: str) -> None:
-        """Skip a command without visible text, and its groups."""
-        self._pass_over(_DROPPED[name], takes_command=name.endswith("command"))
-
-    def _pass_over(self, groups: int, *, takes_command: bool = False) -> None:
+    def _pass_over(self, groups: int, *, takes_command: bool) -> None:
         """Skip options, and the given number of groups."""
         for _ in range(2):  # \makebox[width][place]
             self._optional()
@@ -305,10 +285,7 @@ class _Converter:
         kind = self._raw_argument()
         if which == "begin" and kind in ("picture", "tikzpicture", "comment"):
             stop = self.text.find(f"\\end{{{kind}}}", self.position)
-            if stop >= 0:
-                self.line += self.text.count("\n", self.position, stop)
-                self.position = stop
-                self.is_behind = True
+            self.position = max(self.position, stop)
         if not _MATRIX.match(kind):
             if _DISPLAY.match(kind):
                 self.in_display += 1 if which == "begin" else -1
@@ -320,9 +297,9 @@ class _Converter:
         stop = -1 if closing in self.missing else self.text.find(closing, self.position)
         if stop < 0 or self.depth >= DEEPEST:
             self.missing.add(closing)
-            self.faults.append((self.line, f"\\begin{{{kind}}} is never closed"))
+            self.faults.append((self._count_lines(), f"\\begin{{{kind}}} is never closed"))
             return
-        while self._at("{") and self._raw_argument(LONGEST_COLUMNS):
+        while self._raw_argument():
             pass
         self._optional()
         inner = self._collected(lambda: self._until(stop), in_matrix=True)
@@ -336,25 +313,17 @@ class _Converter:
             if self.position < stop:
                 self._special()
 
-    def _strike(self, start: int) -> None:
-        line = self.line
-        first = self.position
-        self._argument()
-        self.struck.append(Struck(line, self.text[first : self.position].strip("{}")))
-
     def _collected(self, read: Callable[[], None], *, in_matrix: bool = False) -> str:
         """Return what a function writes, without adding it to the text."""
-        outer, length, inside, line = self.out, self.length, self.in_matrix, self.line
+        outer, inside = self.out, self.in_matrix
         self.out, self.in_matrix = [], self.in_matrix + in_matrix
         self.depth += 1
+        self.collecting += 1
         read()
         self.depth -= 1
+        self.collecting -= 1
         inner = "".join(self.out)
-        self.out, self.length, self.in_matrix = outer, length, inside
-        while self.breaks[-1][0] > length:
-            self.breaks.pop()
-        self.breaks.append((length, line))
-        self.is_behind = self.line > line
+        self.out, self.in_matrix = outer, inside
         return inner
 
     def _at(self, character: str) -> bool:
@@ -365,21 +334,16 @@ class _Converter:
         while self.text[self.position : self.position + 1] == " ":
             self.position += 1
 
-    def _raw_argument(self, longest: int = 80) -> str:
-        """Return a group of plain letters, such as the name of an environment; "" without one."""
-        self._skip_blanks()
-        stop = self.text.find("}", self.position, self.position + longest)
-        if not self.text.startswith("{", self.position) or stop < 0:
-            return ""
-        start, self.position = self.position + 1, stop + 1
-        return self.text[start:stop]
+    def _raw_argument(self) -> str:
+        """Return a group without others, such as the name of an environment; "" for none."""
+        match = _PLAIN_GROUP.match(self.text, self.position)
+        self.position = match.end() if match else self.position
+        return match[1] if match else ""
 
     def _optional(self) -> None:
         """Skip [options]."""
-        if self.text.startswith("[", self.position):
-            stop = self.text.find("]", self.position, self.position + 80)
-            if stop >= 0 and "\n" not in self.text[self.position : stop]:
-                self.position = stop + 1
+        if match := _OPTIONS.match(self.text, self.position):
+            self.position = match.end()
 
     def _argument(self) -> str:
         """Return the argument of a command: a group, or a single character."""
@@ -416,3 +380,54 @@ def _operand(text: str) -> str:
     if _DIFFERENTIAL.fullmatch(text):  # ∂L/∂Q is a name, not a quotient
         return "".join(text.split())
     return text.strip() if _SIMPLE.fullmatch(text) and text.strip() else f"({text.strip()})"
+
+
+def without_macros(text: str) -> str:
+    r"""Return a text with the macros that it declares expanded; one may contain another.
+
+    Macros of more than 60 characters, and those with unusual arguments, stay unchanged.
+
+    Examples
+    --------
+    >>> without_macros(r"\newcommand{\q}{Q}" + "\n" + r"\q = 1")
+    '\nQ = 1'
+    >>> without_macros(r"\newcommand{\m}[1]{\begin{pmatrix}#1\end{pmatrix}}\m{1&\num{2}}")
+    '\\begin{pmatrix}1&\\num{2}\\end{pmatrix}'
+    """
+    if "\\newcommand" not in text and "\\def" not in text and "\\Declare" not in text:
+        return text
+    meant: dict[str, tuple[int, str]] = {}
+    for match in itertools.islice(_DEFINED.finditer(text), MOST):
+        name, body = match[1] or match[4], match[3] or match[5]
+        count = int(match[2] or 0)
+        is_plain = sorted(_PARAMETER.findall(body)) == [str(k + 1) for k in range(count)]
+        if len(body) <= LONGEST and is_plain and count <= MOST_ARGUMENTS:
+            meant[name] = count, body
+    text = _DEFINED.sub(lambda match: "\n" * match[0].count("\n"), text)
+    bare = {name: body for name, (count, body) in meant.items() if not count}
+    text = _USED.sub(lambda match: bare.get(match[1], match[0]), text)
+    for _ in range(MOST_NESTED if len(bare) < len(meant) else 0):  # one may contain another
+        text = _with_arguments(text, meant)
+    return text
+
+
+def _with_arguments(text: str, meant: Mapping[str, tuple[int, str]]) -> str:
+    """Return a text with the macros that take arguments expanded; lines stay lines.
+
+    Each argument is inserted once: a text does not grow beyond its macros.
+    """
+    pieces, position = list[str](), 0
+    for used in _USED.finditer(text):
+        count, body = meant.get(used[1], (0, ""))
+        given = _GROUPS[count].match(text, used.end()) if count else None
+        if given is None or used.start() < position or len(pieces) > 2 * MOST_USES:
+            continue
+        written = _filled(body, given)
+        lines = text.count("\n", used.start(), given.end()) - written.count("\n")
+        pieces += [text[position : used.start()], written + "\n" * lines]
+        position = given.end()
+    return "".join([*pieces, text[position:]])
+
+
+def _filled(body: str, given: "re.Match[str]") -> str:
+    return _PARAMETER.sub(lambda each: given[int(each[1])], body)

@@ -6,14 +6,20 @@ Lines stay lines, so that later steps can report the original line.
 import re
 import unicodedata
 from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple
 
-from attncalc.reading.plain.html_tables import with_flat_tables
+from attncalc.reading.html_page import unescaped
 from attncalc.reading.plain.marks import BREAK, COMMA, UNMARKED, WIDE
-from attncalc.reading.plain.printed import with_printed
-from attncalc.reading.plain.programs import without_session
-from attncalc.reading.plain.references import unescaped
-from attncalc.reading.plain.wiki_tables import with_flat_wiki
+from attncalc.reading.plain.markup_tables import (
+    with_bars,
+    with_flat_tables,
+    with_typst_tables,
+    with_wiki_tables,
+)
+from attncalc.reading.plain.programs import with_printed, without_session
+from attncalc.reading.plain.rewriting import rewritten
+from attncalc.reading.words import meanings
 
 LONGEST_TEXT = 2_000_000
 """The largest number of characters of a text that are read; a longer one is a program's output."""
@@ -24,29 +30,10 @@ DEEPEST_INDENT = 80
 """The largest number of blanks before a tag that begins a line."""
 _CHARACTERS = str.maketrans(
     {
+        **meanings("characters", Path(__file__).with_name("signs.txt")),
         **dict.fromkeys("\u00a0\u2007\u202f\u2009\u2002\u2003\u3000\u200a", " "),
         **dict.fromkeys("\u200b\u200c\u200d\ufeff\u00ad\u2060\u2061\u2062", None),
-        **dict.fromkeys("−–‐‑‒﹣－", "-"),
-        **dict.fromkeys("⁄∕", "/"),
-        **dict.fromkeys("⋅∙•", "·"),
-        **dict.fromkeys("⊤⟙ᵗ", "ᵀ"),
-        **dict.fromkeys("’‘′ʹ´", "'"),
-        **dict.fromkeys("⟶⟹⇒➔➜", "→"),
-        **dict.fromkeys("≃≅≐", "≈"),
-        **dict.fromkeys("┆┇┊┋║", "│"),
-        **dict.fromkeys("╒╔", "┌"),
-        **dict.fromkeys("╞╠", "├"),
-        **dict.fromkeys("╘╚", "└"),
-        **dict.fromkeys("╕╗", "┐"),
-        **dict.fromkeys("╡╣", "┤"),
-        **dict.fromkeys("╛╝", "┘"),
-        **dict.fromkeys("╤╦", "┬"),
-        **dict.fromkeys("╧╩", "┴"),
-        **dict.fromkeys("╪╬", "┼"),
-        "═": "─",
-        "∗": "*",
-        "✕": "×",
-        **{chr(0xFF01 + i): chr(0x21 + i) for i in range(94)},
+        **{chr(0xFF01 + i): chr(0x21 + i) for i in range(94) if i != 12},
         **WIDE,
         "\u2028": "\n",
         "\u2029": "\n",
@@ -62,45 +49,19 @@ _SUPERSCRIPTS = re.compile("[⁰¹²³⁴-⁹⁽⁾⁻]+")
 _TAGS = re.compile(
     r"(?P<line>(?:</?(?:p|div|ul|ol|li|h[1-6]|pre|table|tbody|thead|tfoot)(?: [^<>\n]{0,200})?/?>"
     r"[ \t]*)+|<(?:tr|br)(?: [^<>\n]{0,200})?/?>)"
-    r"|<(?P<end>/?)(?:(?P<cell>t[dh])|(?P<index>sub|sup)|b|i|u|em|strong|span|center|font|code"
+    r"|<(?P<end>/?)(?:(?P<index>sub|sup)|b|i|u|em|strong|span|center|font|code"
     r"|small|big|mark|html|body|math)(?: [^<>\n]{0,200})?/?>",
     re.IGNORECASE,
 )
-_ROW_TAG = re.compile(
-    r"(?mi)^([ \t]{0,40})<(row|r|line|item|vector|vec)>([^<>\n]{1,2000})</\2>[ \t]*$"
-)
-"""A row of a matrix in XML."""
-_STRONG = re.compile(r"\*\*(?=[^\s*])([^*\n]{1,300})\*\*|__(?=[A-Za-z\d-])([^_\n]{1,300})__(?!\w)")
-_SLANTED = re.compile(r"(?<![\w*)\]])\*(?=[^\s*,;])([^*\n]{1,80})(?<=\S)\*(?![\w*(])")
-_QUOTES = re.compile(r"(?m)^(?:[ \t]?>(?!=))+[ \t]?")
-_BULLETS = re.compile(
-    r"(?m)^([ \t]{0,40})(?:[-*+] \[[ xX✓]\][ \t]{1,9}"
-    r"|[○◦▪▫■□●‣⁃➢➤►▸✔✓][ \t]{1,9}(?=[^\W\d_]|[*`$(\[]))"
-)
-"""List markers of word processors, and ticked boxes: ○ q1, - [x] row 1."""
 _CELLS_OF = re.compile(rf"(?<=[=:] )\{{([-+\d.,{COMMA};/ ()]{{3,4000}})\}}")
-_WIKI_HEADING = re.compile(r"(?m)^(?:={2,6} ?|h[1-6]\. )(?=[^\W\d_])([^=\n]{1,120}?) ?=*$")
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
 _APART = re.compile(r"(?<=\d) \. (?=\d)")
-_FENCES = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n`]*$")
-_BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[\d{1,3}\][ \t]{1,9}(?=\(?[^\W\d_])")
-"""The number of a list or of a notebook's cell: [1] Q, [8] (A @ V)."""
 _ROOT = re.compile(r"\b(?:\w{1,9}\.)?[Ss]qrt ?(?:\( ?(\d{1,9}) ?\)|\[ ?(\d{1,9}) ?\])")
 """The root of a whole number, as programs write it: sqrt(2), np.sqrt(2), Sqrt[2]."""
 _NUMBER = rf"-?\d{{1,12}}(?:[.,{COMMA}]\d{{1,12}})?"
-_BY_ROOT = re.compile(r"(?m)^([ \t]{0,20}): ?(?=√\d{1,4}:?[ \t]{0,20}$)")
-"""A colon as the sign of a division, on a line of its own: :√2."""
-_TIMES = re.compile(rf"(?<=[\d)]) [xX] (?=(?:{_NUMBER}|\( ?{_NUMBER} ?\)) ?(?:\+|- |= ?[-\d(]))")
-"""The letter x as the sign of a product in a sum: 0.3 x 2 + 0.7 x (-1) = -0.1."""
-_RANGE = re.compile(r"(?<=[A-Za-z])[\[(][\d:, ]{0,20}(?:\d:|:\d)[\d:, ]{0,20}[\])]")
-"""Rows or columns that a program takes: Q[:, 1:2], Q(:,1:2)."""
 _SLASHED = re.compile(rf"\b([qkvoz]_?\d{{1,2}} ?= ?)\(({_NUMBER}(?: / {_NUMBER}){{1,9}})\)")
 """A vector with slashes between its entries: q1 = (1 / -2)."""
-_TYPST_ROW = re.compile(
-    r"[ \t]*+(?:table\.header\()?((?:\[[^\[\]\n]{0,80}\],?[ \t]*+){2,40}+)\)?,?[ \t]*+"
-)
-_TYPST_CELL = re.compile(r"\[([^\[\]]{0,80})\]")
 _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
 
 
@@ -118,45 +79,22 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     ('Q_1 =  (1, -3)', [Struck(line=1, text='(1, 3)')])
     """
     text = UNMARKED.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
-    if "] " in text:
-        text = _BRACKETED_COUNT.sub(r"\1", text)
     if "\t" in text:
         text = _without_empty_columns(text)
     if "{|" in text or "||" in text:
-        text = with_flat_wiki(text)
-    text = _ROW_TAG.sub(r"\1\3", text) if "</" in text else text
-    text = with_printed(without_session(_FENCES.sub("", text)))
-    text = _WIKI_HEADING.sub(r"# \1", _with_typst_tables(_RANGE.sub("", text)))
+        text = with_wiki_tables(text)
+    text = with_typst_tables(with_bars(with_printed(without_session(text))))
     text, struck = _without_struck(text)
-    text = _ANGLES.sub(r"(\1)", _letters(text))
-    text = _QUOTES.sub("", text)
-    text = _BULLETS.sub(r"\1- ", text)
+    text = rewritten(_letters(text), "signs")
     if "\\" not in text and "{" in text:
         text = _CELLS_OF.sub(r"[\1]", text)
         if "{{" in text:
             text = _BRACES.sub("[", text).replace("}", "]")
     if "<" in text or "&" in text:
         text = _without_tags(text)
-    text = _STRONG.sub(lambda m: m[1] or m[2], text)
-    text = _SLASHED.sub(lambda m: f"{m[1]}({m[2].replace(' / ', '; ')})", text)
-    text = _TIMES.sub(" · ", _together(_BY_ROOT.sub(r"\1/", text)))
-    text = _SLANTED.sub(r"\1", text)
+    text = _SLASHED.sub(lambda m: f"{m[1]}({m[2].replace(' / ', '; ')})", _together(text))
+    text = rewritten(text, "emphasis")
     return text.replace("`", ""), struck
-
-
-def _with_typst_tables(text: str) -> str:
-    """Return a text with the rows of Typst's tables between bars: [1], [2], -> | 1 | 2 |."""
-    if "table(" not in text or "columns:" not in text:
-        return text
-    lines, is_table = text.split("\n"), False
-    for i, line in enumerate(lines):
-        if "table(" in line or is_table:
-            is_table = line.strip() != ")"
-            if row := _TYPST_ROW.fullmatch(line):
-                lines[i] = f"| {' | '.join(_TYPST_CELL.findall(row[1]))} |"
-            elif not line.strip("() ,#").startswith(("[", "$")):
-                lines[i] = ""
-    return "\n".join(lines)
 
 
 def _without_empty_columns(text: str) -> str:
@@ -178,10 +116,6 @@ def _together(text: str) -> str:
         return text
     lines = text.split("\n")
     return "\n".join(line if "+" in line else _APART.sub(".", line) for line in lines)
-
-
-_ANGLES = re.compile(r"[<⟨〈] ?(-?[\d.]{1,12}(?:, ?-?[\d.]{1,12}){1,60}) ?[>⟩〉]")
-"""A vector in angle brackets: <0, 1>."""
 
 
 def _vulgar(match: "re.Match[str]") -> str:
@@ -222,18 +156,16 @@ def _without_struck(text: str) -> tuple[str, list[Struck]]:
 
 
 def _plain(tag: "re.Match[str]") -> str:
-    """Return what a tag means in a text: a line end, unless the file has one, a bar, an index."""
+    """Return what a tag means in a text: a line end, unless the file has one, an index."""
     if tag["index"]:
         return "}" if tag["end"] else "_{" if tag["index"].lower() == "sub" else "^{"
-    if tag["cell"]:
-        return "" if tag["end"] else "|"
     before = tag.string[max(0, tag.start() - DEEPEST_INDENT) : tag.start()].rstrip(" \t")
     has_end = before[-1:] in ("", "\n") or tag.string[tag.end() : tag.end() + 1] == "\n"
     return BREAK if tag["line"] and not has_end else ""
 
 
 def _without_tags(text: str) -> str:
-    text = _TAGS.sub(_plain, with_flat_tables(text).replace("</tr>", "|"))
+    text = _TAGS.sub(_plain, with_flat_tables(text))
     return unescaped(text.replace("&nbsp;", " ")).translate(_CHARACTERS)
 
 

@@ -4,13 +4,12 @@ On attncalc's own pages, `data-step` and `data-head` identify a table (see `writ
 and the equations and work beside it are not read.
 """
 
+import html
 import re
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import NamedTuple
-
-from attncalc.reading.plain.html_tables import matrix_of_lines
-from attncalc.reading.plain.references import with_short_references
 
 _START = re.compile(r"\s{0,99}(?:<\?xml[^>]{0,200}>\s{0,9})?(?:<!--.{0,500}?-->\s{0,9})?"
                     r"<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)  # fmt: skip
@@ -49,7 +48,36 @@ _SIGNS = {"mfrac": "/", "msub": "_", "msup": "^", "msqrt": ""}
 """The sign between the children of an element of MathML."""
 _SIMPLE = re.compile(r"-?√?[\w.,∞]*")
 _BLANKS = re.compile(r"\s+")
+_LONG_REFERENCE = re.compile(r"&#([0-9]{9,}+)")
+LONGEST_REFERENCE = 8
+"""The number of digits of a reference that are kept; so many are never a character."""
+_SEPARATORS = re.compile(r"\s*[;|]\s*|,?\s+")
+_ENTRY = re.compile(r"[-−–+]?[\d√∞][\d.,/√]*")
 _NUMBER = re.compile(r"\d{1,9}(?:[.,]\d{1,9})? ?%?")
+
+
+def with_short_references(text: str) -> str:
+    """Return a text whose numeric references have few digits and the same meaning.
+
+    Python refuses to read a number of more than 4,300 digits.
+
+    >>> with_short_references("&#00000000000960; &#" + "1" * 5000 + ";")
+    '&#960; &#11111111;'
+    """
+    return _LONG_REFERENCE.sub(
+        lambda found: f"&#{found[1].lstrip('0')[:LONGEST_REFERENCE] or '0'}", text
+    )
+
+
+def unescaped(text: str) -> str:
+    r"""Return a text with its character references replaced by characters.
+
+    Examples
+    --------
+    >>> unescaped("2 &lt; &#960;"), unescaped("&#" + "1" * 5000 + ";")
+    ('2 < π', '\ufffd')
+    """
+    return html.unescape(with_short_references(text))
 
 
 def is_html(text: str) -> bool:
@@ -304,6 +332,18 @@ def _cell(text: str) -> str:
     """Return the text of a cell, whose lines a carriage return separates, on one."""
     lines = [line for each in text.split("\r") if (line := _BLANKS.sub(" ", each).strip())]
     return matrix_of_lines(lines) or " ".join(lines)
+
+
+def matrix_of_lines(lines: Sequence[str]) -> str:
+    """Return the lines of a cell as one matrix; "" if they are not rows of numbers.
+
+    >>> matrix_of_lines(["1 2", "0 -1"]), matrix_of_lines(["first", "1"])
+    ('[1 2; 0 -1]', '')
+    """
+    rows = [_SEPARATORS.split(line.strip()) for line in lines]
+    are_numbers = all(_ENTRY.fullmatch(cell) for row in rows for cell in row)
+    is_matrix = are_numbers and len(rows) > 1 and len({*map(len, rows)}) == 1 < len(rows[0])
+    return f"[{'; '.join(lines)}]" if is_matrix else ""
 
 
 def _written(name: str, children: list[str]) -> str:
