@@ -27,7 +27,7 @@ from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.map_order import maps_in_order
 from attncalc.reading.answers.map_periods import map_in_periods
-from attncalc.reading.answers.map_words import _WORDS
+from attncalc.reading.answers.map_words import _KINDS, _STEMS
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.naming.name import Tokens
 from attncalc.writing.reports.marking import marking_as_json
@@ -282,7 +282,7 @@ def test_words_above_sentences_name_their_head_and_attention() -> None:
 @pytest.mark.slow
 def test_no_words_in_any_order_make_the_reader_fail() -> None:
     rng = random.Random(3)
-    words = [word for words in _WORDS.values() for word in words.split()]
+    words = [*_KINDS, *(stem for stem, _ in _STEMS)]
     words += [
         *"123(),.:|=\n",
         "x1",

@@ -17,7 +17,15 @@ import numpy as np
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.cuts import numbers_of
-from attncalc.reading.answers.map_words import EMPHASIZED, Lexeme, labels_of, lexemes_in, place_of
+from attncalc.reading.answers.map_words import (
+    EMPHASIZED,
+    PHRASES,
+    Lexeme,
+    labels_of,
+    lexemes_in,
+    phrases,
+    place_of,
+)
 from attncalc.reading.naming.name import Tokens, heads_in
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
 from attncalc.reading.plain.marks import COMMA
@@ -107,79 +115,39 @@ _NTH_RANK = re.compile(
     r"| ?(?:番目|位|번째|순위)|(?<=\d)等)"
 )
 """A rank in digits: 2nd, 2º, 2番目."""
-_LIKE = (
-    r"(?:\b(?:just )?(?:like|same as|wie|come|comme|como|igual que|zoals|net als|ligesom|liksom|jak"
-    r"|так же,? как(?: и)?|как и)\b)"
-)
 _LIKENED = re.compile(
-    rf"{_LIKE} (?:\w{{1,12}} )?(\w{{1,20}})"
+    rf"{phrases('like')} (?:\w{{1,12}} )?(\w{{1,20}})"
     r"|(\w{1,20}?) ?(?:와|과|랑)? ?(?:마찬가지로|처럼|と同じく|と同じように)",
     re.IGNORECASE,
 )
 """An output that another one is like: like io, io와 마찬가지로."""
 STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
-_ITSELF = (
-    r"(?:\b(?:itself|themselves|s[ií] mism[ao]s?|sich selbst|(?:lui|elle|eux)-mêmes?"
-    r"|s[eé] stess[aoie]|si mesm[ao]s?|zichzelf|själv|seg selv|sig selv|siebie|sobie|sebe|sebou"
-    r"|себя|себе|собой|собі|itseensä|itseään|itsensä|kendisine|kendisini|kendine|önmagára)\b"
-    r"|نفسها?|εαυτό|자기 ?자신|자기(?=[가만를에의])|스스로|自分自身|自身|自己|自分)"
-)
+_ITSELF = phrases("itself")
 _ONESELF = re.compile(_ITSELF, re.IGNORECASE)
 _AGAIN = re.compile(rf"({_ITSELF}) ?\((?:[^\W\d_]{{1,12}} )?(\w{{1,30}})\)", re.IGNORECASE)
 """A token that is named again in brackets: itself (input 3)."""
-_OTHER = (
-    r"\b(?:(?:the|each) other|l['’]autre|(?:da|de|di)[smnre] andere[nmrs]?|(?:el|la|al|o|a) otr[oa]"
-    r"|[oa]o? outr[oa]|l['’]altr[oa]|de andere|d(?:en|et) andr[ae]|drug(?:i|ie|iego|ą|im)"
-    r"|друг\w{2,3}|diğeri\w{0,4})\b|もう一方|他方|另一个|다른 (?:것|단어|쪽|토큰|하나)"
-)
-"""The other one of two tokens."""
 _TOKEN = re.compile(
     r"\x01(?P<head>-?\d{1,3})\x01"
-    rf"|(?P<itself>{_ITSELF})|(?P<other>{_OTHER})"
+    rf"|(?P<itself>{_ITSELF})|(?P<other>{phrases('other')})"
     rf"|(?P<number>(?<![\d.{COMMA}/-])(?<!\d:)\d{{1,3}}(?![\d%/]|[.{COMMA}:]\d|(?<=[a-z]\d)[a-z]{{2}}))"
     r"|(?P<word>[^\W\d_\u3040-\uffff]{1,40}|[\u3040-\u309f]"
     rf"|(?:(?!{_ITSELF})[\u30a0-\uffff]){{1,40}})",
     re.IGNORECASE,
 )
-_STEMS = (
-    "först|første|перв|перш|pierwsz|prvn|prv[iao]|πρώτ|ensimmäi|birinci|első|첫 ?번째|الأول",
-    "andra|anden|andre|втор|друг|drug[iaą]|druh|δεύτερ|toinen|toise|toista|ikinci|második"
-    "|두 ?번째|الثاني",
-    "tredje|трет|trzeci|třet|treć|τρίτ|kolma|üçüncü|harmadik|세 ?번째|الثالث",
-    "fjärde|fjerde|четв|czwart|čtvrt|četvrt|τέταρτ|neljä|dördüncü|negyedik|네 ?번째|الرابع",
-    "femte|пят|п.ят|piąt|pát|pet[iao]|πέμπτ|viide|beşinci|ötödik|다섯 ?번째|الخامس",
-)
+_STEMS = [PHRASES[str(place)].replace(", ", "|") for place in range(1, 6)]
 _PLACE = re.compile(
     rf"(?:(?<!\b[aei]n )(?<!comes )(?<!ranks )\b(?:{'|'.join(ORDINALS)})\b"
     rf"|(?<![^\W\d_])و?(?:{'|'.join(f'({each})' for each in _STEMS)})\w{{0,8}}\b)"
-    r"(?! (?:most|largest|highest|strongest|choice|kolejno|miejsc|очеред|мест|plats|sıra))"
-    r"(?! (?:the|il|lo|la|el|los|las|le|les|der|die|das|den|het)\b)",
+    rf"(?! {phrases('rank')})(?! {phrases('article')})",
     re.IGNORECASE,
 )
 """Ordinals, in further languages by their stems; one before an article is an adverb."""
-_HEAD_OF_PLACE = re.compile(
-    rf"{_PLACE.pattern}\s+(?:heads?|kopf\w{{0,2}}|köpfe|t[eê]tes?|cabe[zç]as?|testa|hoofd|huvud\w{{0,2}}"
-    r"|hovede?t?|hlav\w{1,2}|głow\w{1,2}|голов\w{1,3}|başlı\w{1,4})\b",
-    re.IGNORECASE,
-)
+_HEAD_OF_PLACE = re.compile(rf"{_PLACE.pattern}\s+{phrases('head')}", re.IGNORECASE)
 """A head by its ordinal: the first head."""
 _IN_TEXT = re.compile(r"\x01-?\d{1,3}\x01")
 """A head, as it is marked in a text."""
-_OF_ALL = re.compile(
-    r"\b(?:все|всі|oba|obě|obie|obydwa|wszystkie|všechny|sva|kaikki|molemmat|tüm|bütün|hepsi|minden"
-    r"|όλ[αεο]\w?|alle|alla|beide|begge|båda|tous|toutes|todas?|todos|ambos|ambas|tutti|tutte"
-    r"|entrambi|all|both|every|each|every(?:one|body)|todo mundo|todo el mundo|tout le monde"
-    r"|jede[rs]?|ogni|iki(?:si)?|кажд\w{2,3}|każd[yae])\b|모두|모든|[둘셋넷] 다|전부|كل|すべて|全て"
-    r"|両方|双方|どの|都|每个",
-    re.IGNORECASE,
-)
-
-
-_COUNT_OF_ALL = re.compile(
-    r"\b(?:les|los|las|os|as|die|alle?|all|the|de|gli|i|tutt[ei] e|tous les|alla|wszystkie|все)"
-    r" ([2-9])(?![\w.)])",
-    re.IGNORECASE,
-)
+_OF_ALL = re.compile(phrases("all"), re.IGNORECASE)
+_COUNT_OF_ALL = re.compile(rf"{phrases('the')} ([2-9])(?![\w.)])", re.IGNORECASE)
 """All outputs by their number: les 3."""
 
 
