@@ -151,6 +151,30 @@ _COUNT_OF_ALL = re.compile(rf"{phrases('the')} ([2-9])(?![\w.)])", re.IGNORECASE
 """All outputs by their number: les 3."""
 
 
+LAYOUTS = (
+    "oms",
+    "omOs",
+    "mosO",
+    "om+Os",
+    "mo+sO",
+    "o+M+Os",
+    "o+M+sO",
+    "m+o+s",
+    "m+s",
+    "ms",
+    "o+MS",
+    "MS+o",
+    "MS",
+    "om",
+)
+"""The orders of names in a map: outputs, the inputs that they attend to most, and second ones.
+
+Each part of an order comes back for each output, but capital M and S are for all; a capital O is an
+output that is named again.
+"""
+OF_ALL = ("M", "MS")
+
+
 class Mention(NamedTuple):
     """A token that is named: its places as output and as input, from 0.
 
@@ -605,39 +629,18 @@ def _outputs(run: Sequence[Mention], order: Sequence[tuple[str, int]]) -> dict[i
 def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
     """Yield the orders of names in which a map is stated: the role and output of each name.
 
-    Inputs may come first, or without outputs, which are in order. An output with only one weight,
-    as the first below a causal mask, may have no second input.
+    An output with only one weight, as the first below a causal mask, may have no second input; it
+    is named alone, or not again.
     """
-    outputs = range(len(weights))
-    most, second = ([[("o", k), (role, k)] for k in outputs] for role in "ms")
-    of_all = [("o", k) for k in outputs]
-    of_every = [("m", -1), ("s", -1)]
-    for others in (second, *_without_second(second, weights)):
-        yield [*chain(*(a + b[1:] for a, b in zip(most, others, strict=True)))]
-        for step in (1, -1):
-            sides = [(a[::step], b[::step]) for a, b in zip(most, others, strict=True)]
-            yield [*chain(*(a + b for a, b in sides))]
-            for begin in (chain(*(a for a, _ in sides)), (*of_all, ("m", -1))):
-                yield [*begin, *chain(*(b for _, b in sides))]
-        inputs = [pair[1] for pair in others if len(pair) > 1]
-        firsts = [pair[1] for pair in most]
-        yield [*firsts, *of_all, *inputs]
-        yield [*firsts, *inputs]
-        yield [*chain(*(a[1:] + b[1:] for a, b in zip(most, others, strict=True)))]
-    yield [*of_all, *of_every]
-    yield [*of_every, *of_all]
-    yield of_every
-    yield [*chain(*most)]
-
-
-def _without_second(
-    second: list[list[tuple[str, int]]], weights: Matrix
-) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield second inputs without that of one output, which is named alone, or not again."""
-    if (np.count_nonzero(weights > TIE, axis=1) < 2).sum() == 1:
-        for k in range(len(second)):
-            for own in ([], second[k][:1]):
-                yield [*second[:k], own, *second[k + 1 :]]
+    single = np.flatnonzero(np.count_nonzero(weights > TIE, axis=1) < 2)
+    for left, layout in product(("", "s", "sO") if single.size else ("",), LAYOUTS):
+        yield [
+            (role.lower(), k)
+            for block in layout.split("+")
+            for k in ((-1,) if block in OF_ALL else range(len(weights)))
+            for role in block
+            if not (role in left and k in single)
+        ]
 
 
 class Fitting:
