@@ -9,9 +9,10 @@ from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Unread, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import attention_in, connection_in, is_open, names_in
-from attncalc.reading.answers.map_order import MOST_BETWEEN, NUMBERED, places_of
+from attncalc.reading.answers.map_order import NUMBERED, places_of
 from attncalc.reading.answers.map_periods import CALL
 from attncalc.reading.answers.map_statements import statements
+from attncalc.reading.answers.map_unread import MOST_BETWEEN, unclear
 from attncalc.reading.answers.map_words import labels_of, lexemes_in, place_of
 from attncalc.reading.naming.name import head_in
 from attncalc.reading.naming.vocabulary import plain_word
@@ -28,7 +29,6 @@ _OWN = re.compile(rf"{NUMBERED}|\d{{1,7}} more|.{{0,60}}[_?…].{{0,60}}")
 _TEX_ROW = re.compile(
     r"\\\\(?:\[[^\]]{0,20}\])?|\\(?:hline|toprule|midrule|bottomrule|text(?:bf|it|rm)?)\b|[{}]"
 )
-UNCLEAR = 'it seems to be of the map: write it as "output 1 attends to input 3"'
 
 
 class MapReader:
@@ -270,11 +270,6 @@ def told_in(
     own += reader.new(told, own)
     read = {each.line for each in own}.union(*told.values())
     return own, [unclear(line, text) for line, text in texts if line not in read]
-
-
-def unclear(line: int, text: str) -> Unread:
-    """Return a text that seems to be about the map, as one that is not read."""
-    return Unread(line, text, UNCLEAR, False, of_map=True)
 
 
 def with_tables(text: str) -> str:

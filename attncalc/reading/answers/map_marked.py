@@ -10,8 +10,8 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
+from attncalc.reading.answers.map_names import STRUCK, Lines
 from attncalc.reading.answers.map_order import (
-    STRUCK,
     TIE,
     Said,
     count_exact,
@@ -35,7 +35,7 @@ _POINT = re.compile(rf"\{{?[.,{COMMA}]\}}?")
 
 
 def stated_map(
-    lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens, text: str = ""
+    lines: Lines, heads: Matrix, labels: Tokens, text: str = ""
 ) -> list[WrittenConnection]:
     """Return the map that names or marks state, and the weights confirm best.
 
@@ -60,9 +60,7 @@ def _count_named(lines: Sequence[WrittenConnection]) -> int:
     return sum(len(each.most) + len(each.second) for each in lines)
 
 
-def _marked_map(
-    text: str, lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
-) -> list[WrittenConnection]:
+def _marked_map(text: str, lines: Lines, heads: Matrix, labels: Tokens) -> list[WrittenConnection]:
     """Return the map whose inputs are marked in the rows of the weights; [] if none is.
 
     One mark is in every row, and another one may be in each row with several weights.

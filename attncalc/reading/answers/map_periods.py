@@ -12,18 +12,16 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
-from attncalc.reading.answers.map_order import (
+from attncalc.reading.answers.map_names import (
     LONGEST,
     MOST_MENTIONS,
-    TIE,
     VECTOR,
+    Lines,
     Mention,
-    Said,
     input_of,
-    is_ranked,
-    of_heads,
-    streams,
+    readings,
 )
+from attncalc.reading.answers.map_order import TIE, Said, is_ranked, of_heads
 from attncalc.reading.answers.map_words import lexemes_in
 from attncalc.reading.naming.name import Tokens
 
@@ -107,16 +105,14 @@ _Chain = tuple[float, list[Said]]
 """The maps of heads, and how improbable they are by chance."""
 
 
-class _Lines(NamedTuple):
+class _About(NamedTuple):
     """The lines of words about a map and those soon below, and those below a program's call."""
 
     said: Container[int]
     printed: Container[int]
 
 
-def map_in_periods(
-    lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
-) -> list[WrittenConnection]:
+def map_in_periods(lines: Lines, heads: Matrix, labels: Tokens) -> list[WrittenConnection]:
     """Return the map that names state at equal distances, and the weights confirm; [] if none does.
 
     lines: the lines that belong to no step, with their numbers.
@@ -131,10 +127,11 @@ def map_in_periods(
     calls = [line for line, text in texts if _LARGEST.search(text)]
     about = [n for n, text in texts if any(each.kind in _SAID for each in lexemes_in(text, {}))]
     below = [{n + k for n in own for k in range(BELOW)} for own in ([*calls, *about], calls)]
-    readings = streams(lines, labels, len(heads[0]), by_section=False, from_zero=bool(calls))
     best: _Chain = 0.0, []
-    for mentions, _ in readings:
-        best = max(best, _of_names(mentions[-MOST_MENTIONS:], heads, _Lines(*below)), key=_worth)
+    for each in readings((*lines,), labels, len(heads[0])):
+        if not each.is_of_sections and (calls or not each.is_from_zero):
+            own = _of_names(each.mentions[-MOST_MENTIONS:], heads, _About(*below))
+            best = max(best, own, key=_worth)
     return of_heads(best[1], heads, labels) if best[1] else []
 
 
@@ -144,7 +141,7 @@ def _worth(chain: _Chain) -> tuple[int, float]:
     return min((max(map(len, each.inputs)) for each in found), default=0), bits
 
 
-def _of_names(mentions: Sequence[Mention], heads: Matrix, lines: _Lines) -> _Chain:
+def _of_names(mentions: Sequence[Mention], heads: Matrix, lines: _About) -> _Chain:
     """Return the most improbable maps of all heads, behind or beside one another; or no map."""
     chains: dict[_Found | None, _Chain] = {None: (0.0, [])}
     for weights in heads:
@@ -178,7 +175,7 @@ class _Periods:
     """
 
     def __init__(
-        self, mentions: Sequence[Mention], weights: Matrix, rows: Matrix, lines: _Lines
+        self, mentions: Sequence[Mention], weights: Matrix, rows: Matrix, lines: _About
     ) -> None:
         self.mentions, self.weights, self.rows, self.about = mentions, weights, rows, lines
         self.choices = np.count_nonzero(weights > TIE, axis=1)

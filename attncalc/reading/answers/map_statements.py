@@ -12,22 +12,17 @@ from typing import NamedTuple
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.lines import attention_in
-from attncalc.reading.answers.map_order import (
-    SAID,
+from attncalc.reading.answers.map_names import (
     SENTENCE,
     VALUE,
     VECTOR,
-    Fitting,
+    Lines,
     Mention,
-    Order,
-    Said,
-    can_be_said,
     input_of,
-    is_ranked,
-    streams,
-    written,
+    readings,
 )
-from attncalc.reading.answers.map_words import lexemes_in
+from attncalc.reading.answers.map_order import Fitting, Order, Said, can_be_said, is_ranked, written
+from attncalc.reading.answers.map_words import SAID, lexemes_in
 from attncalc.reading.naming.name import Tokens
 from attncalc.reading.naming.vocabulary import plain_word
 
@@ -53,7 +48,7 @@ _PASSED = ("token", "all", "", "sep")
 
 
 def statements(
-    lines: Sequence[tuple[int, str]], weights: Mapping[str, Matrix], labels: Tokens
+    lines: Lines, weights: Mapping[str, Matrix], labels: Tokens
 ) -> dict[WrittenConnection, set[int]]:
     """Return the lines of a map that sentences state, with the lines of these sentences.
 
@@ -82,14 +77,16 @@ def statements(
 
 
 def _of_heads(
-    lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
+    lines: Lines, heads: Matrix, labels: Tokens
 ) -> Iterator[tuple[WrittenConnection, set[int]]]:
     best: dict[tuple[int, int], dict[int, int]] = {}
-    for mentions, are_names in streams(lines, labels, len(heads[0]), by_section=False):
-        sides = (labels.queries, labels.keys) if are_names else ()
+    for reading in readings((*lines,), labels, len(heads[0])):
+        if reading.is_of_sections or reading.is_from_zero:
+            continue
+        sides = (labels.queries, labels.keys) if reading.are_names else ()
         words = [{k for k, name in enumerate(side) if _is_word(name)} for side in sides]
         found: dict[tuple[int, int], tuple[dict[int, int], dict[int, int]]] = {}
-        for head, each in _in_sentences(mentions, heads, partial(_stated, words=words)):
+        for head, each in _in_sentences(reading.mentions, heads, partial(_stated, words=words)):
             ranks = found.setdefault((head, each.output), ({}, {}))
             ranks[each.role == "s"].setdefault(each.place, each.line)
         for key, (first, second) in found.items():

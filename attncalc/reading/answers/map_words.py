@@ -77,6 +77,8 @@ _LEXEME = re.compile(
 _NOUNS = ("out", "in", "token")
 _ALIAS = re.compile(r"number open (?:(?:out|in|token) )?number close")
 _NAMES = ("number", "symbol")
+SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
+"""The kinds of words that state what an output attends to, and how much."""
 _OUTS, _INS, _EITHER = "oOyYzZqQ", "kKvV", "xXcC"
 
 
