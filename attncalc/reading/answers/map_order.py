@@ -6,7 +6,7 @@ rank the inputs of each first. The weights arbitrate between readings.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise, product, takewhile
 from typing import NamedTuple
 
@@ -17,12 +17,9 @@ from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.map_names import (
     LONGEST,
     LONGEST_END,
-    MOST_MENTIONS,
     VALUE,
-    Lines,
     Mention,
     input_of,
-    readings,
 )
 from attncalc.reading.answers.map_words import SAID, Lexeme, lexemes_in, phrases, place_of
 from attncalc.reading.naming.name import Tokens
@@ -74,19 +71,29 @@ OF_ALL = ("M", "MS")
 
 
 class Said(NamedTuple):
-    """The inputs of each output, the most attended first, from one run of names.
-
-    `fit` is how many outputs the weights confirm.
-    """
+    """The inputs of each output of a head, the most attended first, as names state them."""
 
     lines: tuple[int, ...]
     inputs: tuple[tuple[int, ...], ...]
     fit: int
+    """How many outputs the weights confirm."""
+    bits: float = 0.0
+    """How improbable it is by chance."""
     is_sure: bool = True
+    begin: int = 0
+    """How many names are before it."""
     stop: int = 0
     """How many names are before its end."""
+    columns: tuple[int, ...] = ()
+    """The places of its first inputs, if these come back with a period."""
+    period: int = 0
     is_of_all: bool = False
     """Whether it begins with a word for all."""
+
+    @property
+    def worth(self) -> tuple[bool, int, float]:
+        """Whether the weights confirm all of it, how many inputs it names, and its bits."""
+        return self.fit == len(self.inputs), sum(map(len, self.inputs)), self.bits
 
 
 Order = list[tuple[str, tuple[int, ...]]]
@@ -95,84 +102,14 @@ to most, "s" the next one.
 """
 
 
-def maps_in_order(lines: Lines, heads: Matrix, labels: Tokens) -> list[WrittenConnection]:
-    """Return the map that names state by their order; [] if they state none.
-
-    lines: the lines that belong to no step, with their numbers.
-    heads: the weights of each head, of shape (heads, outputs, inputs).
-    labels: the names of the tokens.
-
-    >>> text = "Peta: je paling melihat am, lalu je. am paling melihat je, lalu am."
-    >>> names = Tokens(("je", "am"), ("je", "am"))
-    >>> weights = np.array([[[0.4, 0.6], [0.7, 0.3]]])
-    >>> [each.says for each in maps_in_order([(1, text)], weights, names)]
-    ['output je → input am, second je', 'output am → input je, second am']
-    """
-    found: list[dict[int, Said]] = []
-    for each in readings((*lines,), labels, len(heads[0])):
-        by_head = {} if each.is_from_zero else _by_head(each.mentions[-MOST_MENTIONS:], heads)
-        if by_head and (each.are_names or all(said.is_sure for said in by_head.values())):
-            found.append(by_head)
-    best = max(found, key=_worth_of, default={})
-    longer = [each for each in found if _extends(each, best)]
-    best = max(longer, key=_worth_of, default=best)
-    return [
-        each
-        for head, said in best.items()
-        for each in written(said, heads[head - 1], head if len(heads) > 1 else 0, labels)
-    ]
-
-
-def _by_head(mentions: Sequence[Mention], heads: Matrix) -> dict[int, Said]:
-    """Return what names state about each head, from 1; {} if a head is missing.
-
-    If no text names the heads, their maps follow one another.
-    """
-    for are_named in (True, False) if len(heads) > 1 else (False,):
-        found, after = dict[int, Said](), 0
-        for k, weights in enumerate(heads, start=1):
-            own = [m for m in mentions if m.head == k] if are_named else mentions[after:]
-            stated = [*_stated(own if len(heads) > 1 else mentions, weights)]
-            first = stated[0] if stated else None
-            is_first = len(heads) > 1 and not are_named
-            if best := first if is_first else max(stated, key=_worth, default=None):
-                found[k], after = best, after + best.stop
-        if len(found) == len(heads):
-            return found
-    for said in _stated(mentions, heads[0]):  # in both heads, ...
-        if said.is_of_all and all(all(map(is_ranked, said.inputs, each)) for each in heads):
-            return dict.fromkeys(range(1, len(heads) + 1), said)
-    return {}
-
-
-def _worth_of(by_head: Mapping[int, Said]) -> list[tuple[bool, int, int]]:
-    return [*map(_worth, by_head.values())]
-
-
-def _extends(longer: Mapping[int, Said], best: Mapping[int, Said]) -> bool:
-    """Return whether a reading names the same inputs as another, and second ones behind them."""
-    pairs = [
-        (own, other)
-        for k, said in best.items()
-        for own, other in zip(longer[k].inputs, said.inputs, strict=True)
-    ]
-    return all(own[: len(other)] == other for own, other in pairs) and any(
-        len(own) > len(other) for own, other in pairs
-    )
-
-
-def _worth(said: Said) -> tuple[bool, int, int]:
-    return said.fit == len(said.inputs), sum(map(len, said.inputs)), said.fit
-
-
-def _stated(mentions: Sequence[Mention], weights: Matrix) -> Iterator[Said]:
-    """Yield what runs of names state about the outputs."""
+def maps_in_order(mentions: Sequence[Mention], weights: Matrix) -> Iterator[Said]:
+    """Yield what runs of names state about the outputs of a head."""
     for order, start in chain(_in_orders(mentions, weights), Fitting(mentions, weights).runs()):
         run = mentions[start : start + len(order)]
         said = _read(run, order, weights)
         if said and _is_map(said, run, order, weights):
             is_of_all = _ALL.search(run[0].before) is not None
-            yield said._replace(stop=start + len(order), is_of_all=is_of_all)
+            yield said._replace(begin=start, stop=start + len(order), is_of_all=is_of_all)
 
 
 def _is_end(mentions: Sequence[Mention], stop: int) -> bool:
@@ -366,9 +303,8 @@ def _read(run: Sequence[Mention], order: Order, weights: Matrix) -> Said | None:
     if not can_be_said(run, order):
         return None
     is_alike = len({*_between(run, order).get("om", ())}) == 1 and fit >= ENOUGH * len(weights)
-    return Said(
-        (*lines,), (*map(tuple, inputs),), fit, fit == len(weights) or (is_alike and fit > 1)
-    )
+    is_sure = fit == len(weights) or (is_alike and fit > 1)
+    return Said((*lines,), (*map(tuple, inputs),), fit, float(fit), is_sure)
 
 
 def can_be_said(run: Sequence[Mention], order: Order) -> bool:
@@ -418,9 +354,7 @@ def _is_map(said: Said, run: Sequence[Mention], order: Order, weights: Matrix) -
         return False
     outputs = [own[0] for role, own in order if role == "o"]
     is_in_order = order[0][0] == "o" and [*dict.fromkeys(outputs)] == sorted({*outputs})
-    is_alike = said.is_sure and len(_between(run, order)["om"]) > 1
-    is_enough = is_in_order and (said.is_sure or all(said.inputs))
-    return is_enough and (is_alike or _is_of_map(run, order))
+    return is_in_order and (said.is_sure or all(said.inputs)) and _is_of_map(run, order)
 
 
 def _is_said_alike(said: Said, run: Sequence[Mention], order: Order, weights: Matrix) -> bool:
@@ -498,30 +432,23 @@ def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Token
     return count
 
 
-def written(said: Said, weights: Matrix, head: int, labels: Tokens) -> list[WrittenConnection]:
-    """Return the lines of the map with the names of the tokens.
+def written(said: Said, heads: Matrix, k: int, labels: Tokens) -> list[WrittenConnection]:
+    """Return the lines of the map of a head, from 0, with the names of the tokens.
 
     Inputs share a place if outputs have other numbers of inputs and their weights are equal.
     """
 
     def named(places: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(names[k] if any(names) else str(k + 1) for k in places)
+        return tuple(names[i] if any(names) else str(i + 1) for i in places)
 
     are_single = len({*map(len, said.inputs)}) == 1 and len(said.inputs[0]) <= 2
-    found = []
-    for output, (own, row) in enumerate(zip(said.inputs, weights, strict=True)):
+    head, found = (k + 1 if len(heads) > 1 else 0), []
+    for output, (own, row) in enumerate(zip(said.inputs, heads[k], strict=True)):
         ties = sorted(takewhile((row >= row.max() - TIE).__getitem__, own))
         ties = [] if are_single and len(ties) < len(own) else ties
         most, rest = ties or own[:1], own[max(1, len(ties)) :]
-        second = [k for k in rest if are_single or abs(row[k] - row[rest[0]]) <= TIE]
+        second = [i for i in rest if are_single or abs(row[i] - row[rest[0]]) <= TIE]
         (name,) = named([output], labels.queries)
         line = WrittenConnection(head, name, named(most, labels.keys), named(second, labels.keys))
         found += [line._replace(line=said.lines[output], is_told=True)] if own else []
     return found
-
-
-def of_heads(found: Sequence[Said], heads: Matrix, labels: Tokens) -> list[WrittenConnection]:
-    """Return the lines of the map of each head."""
-    numbers = range(1, len(heads) + 1) if len(heads) > 1 else [0]
-    own = zip(found, heads, numbers, strict=True)
-    return [each for said, weights, k in own for each in written(said, weights, k, labels)]

@@ -11,19 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.map_names import (
     LONGEST,
-    MOST_MENTIONS,
     VECTOR,
     Lines,
     Mention,
     input_of,
-    readings,
 )
-from attncalc.reading.answers.map_order import TIE, Said, is_ranked, of_heads
+from attncalc.reading.answers.map_order import TIE, Said, is_ranked
 from attncalc.reading.answers.map_words import lexemes_in
-from attncalc.reading.naming.name import Tokens
 
 MOST_PERIOD = 10
 """The most names from one output to the next."""
@@ -93,79 +89,29 @@ class _Layout(NamedTuple):
         return self.period - self.inside - len(self.name)
 
 
-class _Found(NamedTuple):
-    """A map of one head, and how improbable it is by chance, in bits."""
-
-    bits: float
-    layout: _Layout
-    said: Said
-
-
-_Chain = tuple[float, list[Said]]
-"""The maps of heads, and how improbable they are by chance."""
-
-
-class _About(NamedTuple):
+class About(NamedTuple):
     """The lines of words about a map and those soon below, and those below a program's call."""
 
     said: Container[int]
     printed: Container[int]
 
 
-def map_in_periods(lines: Lines, heads: Matrix, labels: Tokens) -> list[WrittenConnection]:
-    """Return the map that names state at equal distances, and the weights confirm; [] if none does.
-
-    lines: the lines that belong to no step, with their numbers.
-    heads: the weights of each head, of shape (heads, outputs, inputs).
-
-    >>> weights = np.array([[[0.4, 0.6], [0.7, 0.3]]])
-    >>> text = "looks at: 1 -> 2, 1; 2 -> 1, 2"
-    >>> [each.says for each in map_in_periods([(1, text)], weights, Tokens())]
-    ['output 1 → input 2, second 1', 'output 2 → input 1, second 2']
-    """
+def lines_about(lines: Lines) -> About:
+    """Return the lines that may be about a map."""
     texts = [(line, text[:LONGEST]) for line, text in lines]
     calls = [line for line, text in texts if _LARGEST.search(text)]
-    about = [n for n, text in texts if any(each.kind in _SAID for each in lexemes_in(text, {}))]
-    below = [{n + k for n in own for k in range(BELOW)} for own in ([*calls, *about], calls)]
-    best: _Chain = 0.0, []
-    for each in readings((*lines,), labels, len(heads[0])):
-        if not each.is_of_sections and (calls or not each.is_from_zero):
-            own = _of_names(each.mentions[-MOST_MENTIONS:], heads, _About(*below))
-            best = max(best, own, key=_worth)
-    return of_heads(best[1], heads, labels) if best[1] else []
+    said = [n for n, text in texts if any(each.kind in _SAID for each in lexemes_in(text, {}))]
+    return About(*({n + k for n in own for k in range(BELOW)} for own in ([*calls, *said], calls)))
 
 
-def _worth(chain: _Chain) -> tuple[int, float]:
-    """Return how many inputs of an output the maps of all heads state, and their bits."""
-    bits, found = chain
-    return min((max(map(len, each.inputs)) for each in found), default=0), bits
-
-
-def _of_names(mentions: Sequence[Mention], heads: Matrix, lines: _About) -> _Chain:
-    """Return the most improbable maps of all heads, behind or beside one another; or no map."""
-    chains: dict[_Found | None, _Chain] = {None: (0.0, [])}
-    for weights in heads:
-        own = dict[_Found | None, _Chain]()
-        several = np.flatnonzero(np.count_nonzero(weights > TIE, axis=1) > 1)
-        # outputs with one weight may be named in another way
-        ways = [np.arange(len(weights)), *[several] * (several.size < len(weights))]
-        found = [*(e for rows in ways for e in _Periods(mentions, weights, rows, lines).found())]
-        for each in [e for e in found if max(map(len, e.said.inputs)) > 1] or found:
-            before = [chain for last, chain in chains.items() if _follows(last, each)]
-            if before:
-                bits, rest = max(before, key=lambda chain: chain[0])
-                own[each] = bits + each.bits, [*rest, each.said]
-        chains = own
-    return max(chains.values(), key=lambda chain: chain[0], default=(0.0, []))
-
-
-def _follows(last: _Found | None, found: _Found) -> bool:
-    """Return whether the map of a head is behind that of the head before, or beside it."""
-    if last is None or found.layout.begin >= last.layout.stop:
-        return True
-    own, other = found.layout, last.layout
-    is_beside = own.period == other.period and {*own.columns}.isdisjoint(other.columns)
-    return is_beside and 0 < own.columns[0] - other.columns[0] < own.period
+def maps_in_periods(
+    mentions: Sequence[Mention], weights: Matrix, *, about: About
+) -> Iterator[Said]:
+    """Yield the maps of a head that names state at equal distances, and the weights confirm."""
+    several = np.flatnonzero(np.count_nonzero(weights > TIE, axis=1) > 1)
+    # outputs with one weight may be named in another way
+    for rows in (np.arange(len(weights)), *[several] * (several.size < len(weights))):
+        yield from _Periods(mentions, weights, rows, about).found()
 
 
 class _Periods:
@@ -175,7 +121,7 @@ class _Periods:
     """
 
     def __init__(
-        self, mentions: Sequence[Mention], weights: Matrix, rows: Matrix, lines: _About
+        self, mentions: Sequence[Mention], weights: Matrix, rows: Matrix, lines: About
     ) -> None:
         self.mentions, self.weights, self.rows, self.about = mentions, weights, rows, lines
         self.choices = np.count_nonzero(weights > TIE, axis=1)
@@ -184,7 +130,7 @@ class _Periods:
         inputs = [[input_of(each, k) for each in mentions] for k in rows]
         self.inputs = np.array(inputs, int).reshape(rows.size, len(mentions))
 
-    def found(self) -> Iterator[_Found]:
+    def found(self) -> Iterator[Said]:
         """Yield the maps at all distances."""
         own, width = self.weights[self.rows], self.weights.shape[1]
         if self.rows.size < FEWEST or width < FEWEST:
@@ -211,7 +157,7 @@ class _Periods:
 
     def _of_period(
         self, period: int, firsts: Matrix, seconds: Matrix, outputs: Matrix
-    ) -> Iterator[_Found]:
+    ) -> Iterator[Said]:
         """Yield the maps, from the places where columns of inputs and of outputs may begin."""
         span = period * (self.rows.size - 1)
         for first in map(int, firsts):
@@ -227,7 +173,7 @@ class _Periods:
                 if found := self._found(layout):
                     yield found
 
-    def _found(self, layout: _Layout) -> _Found | None:
+    def _found(self, layout: _Layout) -> Said | None:
         """Return the map of a layout, if the weights rank its inputs so, which is no chance."""
         inputs, lines = self._inputs(layout)
         if not all(is_ranked(inputs[k], self.weights[k]) for k in self.rows):
@@ -241,7 +187,8 @@ class _Periods:
             beside = before if k < self.rows[0] else self.mentions[layout.stop :][: layout.period]
             if here := [each.line for each in beside if input_of(each, int(k)) == only]:
                 inputs[k], lines[k] = (int(only),), here[0]
-        return _Found(bits, layout, Said((*lines,), (*inputs,), layout.rows))
+        found = Said((*lines,), (*inputs,), len(lines), bits, True, layout.begin, layout.stop)
+        return found._replace(columns=layout.columns, period=layout.period)
 
     def _least(self, layout: _Layout) -> float:
         """Return how improbable a map of this layout must be by chance, in bits.

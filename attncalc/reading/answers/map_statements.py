@@ -95,7 +95,7 @@ def _of_heads(
     for (head, output), inputs in sorted(best.items(), key=lambda each: each[0]):
         rows = [tuple(inputs) if k == output else () for k in range(len(heads[0]))]
         said = Said((min(inputs.values()),) * len(rows), (*rows,), 1)
-        for line in written(said, heads[head - 1], head if len(heads) > 1 else 0, labels):
+        for line in written(said, heads, head - 1, labels):
             yield line, {*inputs.values()}
 
 

@@ -33,8 +33,8 @@ from attncalc.reading.answers.lines import (
     is_behind_numbers,
     is_open,
 )
+from attncalc.reading.answers.map_choice import stated_map
 from attncalc.reading.answers.map_lines import MapReader, with_tables
-from attncalc.reading.answers.map_marked import stated_map
 from attncalc.reading.answers.map_names import sentences_in
 from attncalc.reading.answers.map_order import count_exact
 from attncalc.reading.answers.map_statements import statements
