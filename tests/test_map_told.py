@@ -16,6 +16,7 @@ from map_phrases import HELD_OUT, HELD_OUT_LATER, NOT_A_MAP, UNREAD, WORKED_ON
 
 from attncalc import Problem, check, read_problem
 from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
@@ -25,7 +26,10 @@ from attncalc.reading import read_stream
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.answers.map_choice import stated_map
+from attncalc.reading.answers.map_choice import of_heads, stated_map
+from attncalc.reading.answers.map_names import readings
+from attncalc.reading.answers.map_order import Said, maps_in_order
+from attncalc.reading.answers.map_periods import lines_about, maps_in_periods
 from attncalc.reading.answers.map_words import _KINDS, _STEMS
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.naming.name import Tokens
@@ -59,6 +63,14 @@ def in_short(answer: Answer) -> str:
         f"{each.output}>{','.join(each.most)}{'|' if each.second else ''}{','.join(each.second)}"
         for each in answer.connections or ()
     )
+
+
+def found_in_order(text: str, weights: Matrix, names: Tokens) -> list[list[Said]]:
+    """Return the maps that the order of names states in each reading of a text."""
+    lines = [*enumerate(text.split("\n"), start=1)]
+    ways = readings((*lines,), names, len(weights[0]))
+    maps = (of_heads(each.mentions, weights, maps_in_order) for each in ways)
+    return [own for own in maps if own]
 
 
 def marked(text: str, place: str = "a.txt", **rules: Any) -> Marking:
@@ -383,8 +395,7 @@ def test_a_map_is_read_from_the_places_that_a_program_prints(text: str) -> None:
      "q1 = (1, 2)\nq2 = (2, 1)\nq3 = (3, 2)"],
 )  # fmt: skip
 def test_other_numbers_are_not_a_map(text: str) -> None:
-    lines = [*enumerate(text.split("\n"), start=1)]
-    assert stated_map(lines, SWAPPED[None], Tokens(("a", "b", "c"), ("a", "b", "c"))) == []
+    assert not found_in_order(text, SWAPPED[None], Tokens(("a", "b", "c"), ("a", "b", "c")))
 
 
 def test_a_wrong_line_of_a_map_in_equal_words_stays_wrong() -> None:
@@ -518,8 +529,9 @@ def test_words_of_a_map_with_other_inputs_stay_wrong_and_formulas_are_no_map() -
     )
     assert (first.most, first.second) == (("ana",), ("bo",))
     assert not stated_map([(1, "ana · bo = 3, ana · ana = 2, bo · bo = 1")], weights, names)
-    places = [(1, "ana looks at 0, then 2. bo looks at 0, then 3")]  # no token is the first
-    assert not stated_map(places, np.full((1, 2, 3), 1 / 3), Tokens(("ana", "bo"), ("",) * 3))
+    places = "ana looks at 0, then 2. bo looks at 0, then 3"  # no token is the first
+    names = Tokens(("ana", "bo"), ("",) * 3)
+    assert not found_in_order(places, np.full((1, 2, 3), 1 / 3), names)
 
 
 def test_with_two_inputs_words_that_name_the_first_imply_the_second(tmp_path: Path) -> None:
@@ -565,8 +577,9 @@ def test_a_map_of_heads_is_read_from_columns(text: str) -> None:
 
 
 def test_weights_of_one_input_have_no_map_in_columns() -> None:
-    lines = [(1, "1 -> 1"), (2, "2 -> 1")]
-    assert not stated_map(lines, np.ones((1, 2, 1)), Tokens())
+    lines, weights = [(1, "1 -> 1"), (2, "2 -> 1")], np.ones((2, 1))
+    (way, *_) = readings((*lines,), Tokens(), 2)
+    assert not [*maps_in_periods(way.mentions, weights, about=lines_about(lines))]
 
 
 @pytest.mark.parametrize("text", ["1 3\n3 1\n2 3", "1 3 2\n3 1", "0.6 0.3\n0.7 0.2\n0.5 0.3"])

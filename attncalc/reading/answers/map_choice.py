@@ -11,7 +11,7 @@ from attncalc.reading.answers.map_order import Said, count_exact, is_ranked, map
 from attncalc.reading.answers.map_periods import lines_about, maps_in_periods
 from attncalc.reading.naming.name import Tokens
 
-_Search = Callable[[Sequence[Mention], Matrix], Iterable[Said]]
+Search = Callable[[Sequence[Mention], Matrix], Iterable[Said]]
 
 
 def stated_map(
@@ -60,9 +60,9 @@ def _count_named(lines: Sequence[WrittenConnection]) -> int:
     return sum(len(each.most) + len(each.second) for each in lines)
 
 
-def _best(names: Sequence[Reading], search: _Search, heads: Matrix) -> list[Said]:
+def _best(names: Sequence[Reading], search: Search, heads: Matrix) -> list[Said]:
     """Return the best map of each head in all readings; [] if none has one of every head."""
-    found = [(each, _of_heads(each.mentions[-MOST_MENTIONS:], heads, search)) for each in names]
+    found = [(each, of_heads(each.mentions[-MOST_MENTIONS:], heads, search)) for each in names]
     maps = [own for each, own in found if each.are_names or all(said.is_sure for said in own)]
     best = max(filter(None, maps), key=_worths, default=[])
     return max((own for own in maps if own and _extends(own, best)), key=_worths, default=best)
@@ -83,7 +83,7 @@ def _worths(maps: Sequence[Said]) -> list[tuple[bool, int, float]]:
     return [each.worth for each in maps]
 
 
-def _of_heads(mentions: Sequence[Mention], heads: Matrix, search: _Search) -> list[Said]:
+def of_heads(mentions: Sequence[Mention], heads: Matrix, search: Search) -> list[Said]:
     """Return what names state about each head; [] if a head is missing.
 
     If no text names the heads, their maps follow one another, or are beside one another.

@@ -4,9 +4,9 @@ A sentence is read only if all the tokens it names are outputs and their inputs:
 to input 1 and less to input 2", "1 -> 3, 2 -> 3", "input 3 influences outputs 1 and 2 the most".
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, combinations, groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import NamedTuple
 
 from attncalc.base.types import Matrix
@@ -24,7 +24,6 @@ from attncalc.reading.answers.map_names import (
 from attncalc.reading.answers.map_order import Fitting, Order, Said, can_be_said, is_ranked, written
 from attncalc.reading.answers.map_words import SAID, lexemes_in
 from attncalc.reading.naming.name import Tokens
-from attncalc.reading.naming.vocabulary import plain_word
 
 
 class _Share(NamedTuple):
@@ -83,10 +82,10 @@ def _of_heads(
     for reading in readings((*lines,), labels, len(heads[0])):
         if reading.is_of_sections or reading.is_from_zero:
             continue
-        sides = (labels.queries, labels.keys) if reading.are_names else ()
-        words = [{k for k, name in enumerate(side) if _is_word(name)} for side in sides]
         found: dict[tuple[int, int], tuple[dict[int, int], dict[int, int]]] = {}
-        for head, each in _in_sentences(reading.mentions, heads, partial(_stated, words=words)):
+        for head, each in _in_sentences(
+            reading.mentions, heads, partial(_read, are_names=reading.are_names)
+        ):
             ranks = found.setdefault((head, each.output), ({}, {}))
             ranks[each.role == "s"].setdefault(each.place, each.line)
         for key, (first, second) in found.items():
@@ -97,11 +96,6 @@ def _of_heads(
         said = Said((min(inputs.values()),) * len(rows), (*rows,), 1)
         for line in written(said, heads, head - 1, labels):
             yield line, {*inputs.values()}
-
-
-def _is_word(name: str) -> bool:
-    """Return whether the name of a token is also a common word: is, on, the."""
-    return lexemes_in(f"a {name} a", {plain_word(name): name})[1].kind != "number"
 
 
 def _in_sentences(
@@ -146,42 +140,7 @@ def _words(run: Sequence[Mention]) -> list[list[str]]:
     return [*words, [kind for kind in behind[1:] if kind != "data"]]
 
 
-def _stated(
-    run: Sequence[Mention], weights: Matrix, *, words: Sequence[Container[int]]
-) -> Iterator[_Share]:
-    """Yield the inputs of the outputs of a sentence.
-
-    words: the places of outputs, and of inputs, whose names are also common words; none if a
-    sentence names tokens by their numbers.
-    """
-    for own in _without_words(run, words):
-        if read := [*_read(own, weights, words)]:
-            yield from read
-            return
-
-
-def _without_words(
-    run: Sequence[Mention], words: Sequence[Container[int]]
-) -> Iterator[Sequence[Mention]]:
-    """Yield the names of a sentence, with and without those that may be common words."""
-    named = [zip(words, (each.output, each.input), strict=False) for each in run]
-    places = [k for k, own in enumerate(named) if any(place in side for side, place in own)]
-    places = places[:MOST_WORDS]
-    for count in range(len(places) + 1):
-        for dropped in combinations(places, count):
-            kept, gap, is_one = list[Mention](), "", True
-            for k, each in enumerate(run):
-                gap, is_one = f"{gap} {each.before}", is_one and each.goes_on
-                if k not in dropped:
-                    kept.append(each._replace(before=gap, goes_on=is_one) if dropped else each)
-                    gap, is_one = "", True
-            if len(kept) > 1:
-                yield kept
-
-
-def _read(
-    run: Sequence[Mention], weights: Matrix, words: Sequence[Container[int]]
-) -> Iterator[_Share]:
+def _read(run: Sequence[Mention], weights: Matrix, *, are_names: bool) -> Iterator[_Share]:
     """Yield the inputs of the outputs of a sentence, whose names are all tokens."""
     *said, behind = _words(run)
     end = next((i for i, own in enumerate(said) if i and "stop" in own), len(run))
@@ -190,15 +149,15 @@ def _read(
     kinds = {kind for own in (*said, behind) for kind in own}
     gaps = {kind for own in said[1:] for kind in own}
     are_letters = [each.before[-1:].isalpha() or each.before.endswith("_") for each in run]
-    is_said = bool(gaps & SAID or (kinds - gaps) & _SAID_AROUND)
-    is_said = is_said or ({*sides} >= {"out", "in"} and not any(are_letters))
-    if words and run[0].output in words[0]:
-        is_said = is_said and bool(gaps & SAID) and "unknown" not in gaps
+    # the names of tokens may be common words
+    around = {"most"} if are_names else _SAID_AROUND
+    is_said = bool(gaps & SAID or (kinds - gaps) & around)
+    is_said = is_said or ({*sides} >= {"out", "in"} and not (are_names or any(are_letters)))
     is_entry = "arrow" in kinds and any(are_letters) and not all(are_letters)  # q1 -> 3
     is_work = is_entry or any(VECTOR.search(each.before) for each in run)
     if not 1 < len(run) <= MOST_NAMED or kinds & _NO_STATEMENT or not is_said or is_work:
         return
-    are_tokens = bool(words or kinds.intersection(_NOUNS) or any(sides))
+    are_tokens = bool(are_names or kinds.intersection(_NOUNS) or any(sides))
     ranks = (0, 1) if kinds & {"second", "then"} else (0,)
     is_led = ("feeds" in kinds) != ("by" in kinds and bool(kinds & {"attends", "takes", "feeds"}))
     orders = _orders(run, sides, weights, () if is_led else ranks) if are_tokens else []
