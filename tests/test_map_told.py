@@ -26,7 +26,7 @@ from attncalc.reading import read_stream
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.answers.map_choice import of_heads, stated_map
+from attncalc.reading.answers.map_choice import best_map, stated_map
 from attncalc.reading.answers.map_names import readings
 from attncalc.reading.answers.map_order import Said, maps_in_order
 from attncalc.reading.answers.map_periods import lines_about, maps_in_periods
@@ -65,12 +65,10 @@ def in_short(answer: Answer) -> str:
     )
 
 
-def found_in_order(text: str, weights: Matrix, names: Tokens) -> list[list[Said]]:
-    """Return the maps that the order of names states in each reading of a text."""
+def found_in_order(text: str, heads: Matrix, names: Tokens) -> list[Said]:
+    """Return the map of each head that the order of names states."""
     lines = [*enumerate(text.split("\n"), start=1)]
-    ways = readings((*lines,), names, len(weights[0]))
-    maps = (of_heads(each.mentions, weights, maps_in_order) for each in ways)
-    return [own for own in maps if own]
+    return best_map(readings((*lines,), names, len(heads[0])), maps_in_order, heads)
 
 
 def marked(text: str, place: str = "a.txt", **rules: Any) -> Marking:

@@ -39,8 +39,8 @@ def stated_map(
         if not each.is_of_sections and (about.printed or not each.is_from_zero)
     ]
     searches = (
-        partial(_best, in_order, maps_in_order),
-        partial(_best, in_periods, partial(maps_in_periods, about=about)),
+        partial(best_map, in_order, maps_in_order),
+        partial(best_map, in_periods, partial(maps_in_periods, about=about)),
         partial(marked_map, text),
     )
     stated, right, most = list[WrittenConnection](), 0, len(heads) * len(heads[0])
@@ -60,9 +60,9 @@ def _count_named(lines: Sequence[WrittenConnection]) -> int:
     return sum(len(each.most) + len(each.second) for each in lines)
 
 
-def _best(names: Sequence[Reading], search: Search, heads: Matrix) -> list[Said]:
+def best_map(names: Sequence[Reading], search: Search, heads: Matrix) -> list[Said]:
     """Return the best map of each head in all readings; [] if none has one of every head."""
-    found = [(each, of_heads(each.mentions[-MOST_MENTIONS:], heads, search)) for each in names]
+    found = [(each, _of_heads(each.mentions[-MOST_MENTIONS:], heads, search)) for each in names]
     maps = [own for each, own in found if each.are_names or all(said.is_sure for said in own)]
     best = max(filter(None, maps), key=_worths, default=[])
     return max((own for own in maps if own and _extends(own, best)), key=_worths, default=best)
@@ -83,7 +83,7 @@ def _worths(maps: Sequence[Said]) -> list[tuple[bool, int, float]]:
     return [each.worth for each in maps]
 
 
-def of_heads(mentions: Sequence[Mention], heads: Matrix, search: Search) -> list[Said]:
+def _of_heads(mentions: Sequence[Mention], heads: Matrix, search: Search) -> list[Said]:
     """Return what names state about each head; [] if a head is missing.
 
     If no text names the heads, their maps follow one another, or are beside one another.
