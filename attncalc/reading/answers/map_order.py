@@ -38,8 +38,6 @@ _BESIDE = re.compile(NUMBERED)
 _STOP = re.compile(r"[,.;!?。；！？\n)]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
-_SIGNS, _TO = " ,;.", ("om", "mo", "os", "so")
-"""Signs that only separate names, and the roles of names with the same words between them."""
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│:]")
 _AND = re.compile(r"[\s,]{0,3}(?:[^\W\d_]{1,4}|&)\s?")
 _SUM = re.compile(r"\b(?:sum|add|som[am]|сум|topla|zusammen)|合計|合计|之和|합", re.IGNORECASE)
@@ -102,14 +100,73 @@ to most, "s" the next one.
 """
 
 
+class Run(NamedTuple):
+    """Names that follow one another, and what each of them is in a map."""
+
+    mentions: Sequence[Mention]
+    order: Order
+
+    @property
+    def roles(self) -> str:
+        """The role of each name."""
+        return "".join(role for role, _ in self.order)
+
+    @property
+    def gaps(self) -> dict[str, list[str]]:
+        """The texts between names, by the roles of these."""
+        roles = self.roles
+        signs = " ,;." + "|" * (roles[1:2] == "o")  # in the heading of a table
+        found: dict[str, list[str]] = {}
+        for k, each in enumerate(self.mentions[1 : len(roles)]):
+            found.setdefault(roles[k : k + 2], []).append(
+                " ".join(each.before.split()).strip(signs)
+            )
+        return found
+
+    def inputs(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """Return the inputs of each of so many outputs, in their order."""
+        found: list[list[int]] = [[] for _ in range(count)]
+        for mention, (role, outputs) in zip(self.mentions, self.order, strict=True):
+            for k in outputs if role != "o" else ():
+                found[k].append(input_of(mention, k))
+        return (*map(tuple, found),)
+
+    def lines(self, count: int) -> tuple[int, ...]:
+        """Return the line of the first name about each of so many outputs."""
+        pairs = [*zip(self.mentions, self.order, strict=True)][::-1]
+        first = {k: mention.line for mention, (_, outputs) in pairs for k in outputs}
+        return (*(first.get(k, 0) for k in range(count)),)
+
+    def can_be_said(self) -> bool:
+        """Return whether a list of outputs is in a sentence, and no rows of numbers are in it.
+
+        The outputs of a list are in their order, no statement is between them, and no input is
+        called an output.
+        """
+        roles, gaps = self.roles, self.gaps
+        listed = (
+            pair
+            for pair, of in zip(pairwise(self.mentions), pairwise(roles), strict=False)
+            if of == ("o", "o")
+        )
+        inputs = (m for m, role in zip(self.mentions, roles, strict=False) if role != "o")
+        return (
+            not any(map(_is_output, inputs))
+            and all(m.goes_on and last.output < m.output for last, m in listed)
+            and all(
+                gap.count("\0") <= (of == "om") for of in ("oo", "om") for gap in gaps.get(of, ())
+            )
+            and all(e.kind not in SAID for gap in gaps.get("oo", ()) for e in lexemes_in(gap, {}))
+        )
+
+
 def maps_in_order(mentions: Sequence[Mention], weights: Matrix) -> Iterator[Said]:
     """Yield what runs of names state about the outputs of a head."""
     for order, start in chain(_in_orders(mentions, weights), Fitting(mentions, weights).runs()):
-        run = mentions[start : start + len(order)]
-        said = _read(run, order, weights)
-        if said and _is_map(said, run, order, weights):
-            is_of_all = _ALL.search(run[0].before) is not None
-            yield said._replace(begin=start, stop=start + len(order), is_of_all=is_of_all)
+        stop = start + len(order)
+        if said := _stated(Run(mentions[start:stop], order), weights):
+            is_of_all = _ALL.search(mentions[start].before) is not None
+            yield said._replace(begin=start, stop=stop, is_of_all=is_of_all)
 
 
 def _is_end(mentions: Sequence[Mention], stop: int) -> bool:
@@ -122,11 +179,13 @@ def _in_orders(mentions: Sequence[Mention], weights: Matrix) -> Iterator[tuple[O
     """Yield the runs of names in an order in which outputs have the same number of inputs."""
     orders, every = [*_orders(weights)], (*range(len(weights)),)
     ends = [_is_end(mentions, stop) for stop in range(len(mentions) + 1)]
-    far = [k for k, each in enumerate(mentions) if not each.is_near]
+    words = [_LETTERS.findall(each.before)[-2:] for each in mentions]  # attends to
+    begin, reach = 0, -1
     for start in range(len(mentions)):
-        reach = next((k for k in far if k > start), len(mentions))
-        words, begin = _last_words(mentions[start]), max((k for k in far if k <= start), default=0)
-        is_again = bool(words) and words in map(_last_words, mentions[begin:start])
+        if start > reach or not mentions[start].is_near:
+            far = (k for k in range(start + 1, len(mentions)) if not mentions[k].is_near)
+            begin, reach = start, next(far, len(mentions))
+        is_again = bool(words[start]) and words[start] in words[begin:start]
         for order in orders:
             stop = start + len(order)
             if stop > reach or not ends[stop]:
@@ -136,11 +195,6 @@ def _in_orders(mentions: Sequence[Mention], weights: Matrix) -> Iterator[tuple[O
             if outputs or (outputs is not None and stop == reach and not is_again):
                 places = [(role, (outputs.get(k, k),) if k >= 0 else every) for role, k in order]
                 yield places, start
-
-
-def _last_words(mention: Mention) -> list[str]:
-    """Return the last words before a name: "attends to" input 3."""
-    return _LETTERS.findall(mention.before)[-2:]
 
 
 def _outputs(run: Sequence[Mention], order: Sequence[tuple[str, int]]) -> dict[int, int] | None:
@@ -188,7 +242,7 @@ class Fitting:
         enough = min(count, max(FEWEST, ENOUGH * count))
         found = [(order, at) for at, order in orders if _size(order)[0] >= enough]
         yield from found
-        firsts = [each for each in found if not _has(each[0], "s")]
+        firsts = [each for each in found if all(role != "s" for role, _ in each[0])]
         seconds, _ = Fitting(self.mentions, self.weights, rank=1)._best() if firsts else ([], [])
         for order, at in firsts:
             behind = seconds[at + len(order) :][:1]
@@ -287,124 +341,81 @@ def is_ranked(inputs: Sequence[int], row: Matrix) -> bool:
     return is_there and bool((own >= largest - TIE).all() and (own[1:] > TIE).all())
 
 
-def _read(run: Sequence[Mention], order: Order, weights: Matrix) -> Said | None:
-    """Return what names in an order state; None if their inputs cannot be those of a map."""
-    inputs: list[list[int]] = [[] for _ in weights]
-    lines = [0] * len(weights)
-    for mention, (role, outputs) in zip(run, order, strict=True):
-        for k in outputs:
-            lines[k] = lines[k] or mention.line
-            inputs[k] += [] if role == "o" else [input_of(mention, k)]
-    if any(len({*own}) < len(own) or max(own, default=0) >= weights.shape[1] for own in inputs):
-        return None
-    fit = sum(map(is_ranked, inputs, weights))
-    if fit < len(weights) and any(VALUE in each.before for each in run[1:]):
-        return None
-    if not can_be_said(run, order):
-        return None
-    is_alike = len({*_between(run, order).get("om", ())}) == 1 and fit >= ENOUGH * len(weights)
-    is_sure = fit == len(weights) or (is_alike and fit > 1)
-    return Said((*lines,), (*map(tuple, inputs),), fit, float(fit), is_sure)
-
-
-def can_be_said(run: Sequence[Mention], order: Order) -> bool:
-    """Return whether no rows of numbers are between names, and a list of outputs is in a sentence.
-
-    The outputs of a list are in their order, no statement is between them, and no input is called
-    an output.
-    """
-    if any(role != "o" and _is_output(m) for m, (role, _) in zip(run, order, strict=False)):
-        return False
-    gaps = _between(run, order)
-    if any(gap.count("\0") > (role == "om") for role in ("oo", "om") for gap in gaps.get(role, ())):
-        return False
-    roles = [role for role, _ in order]
-    if any(
-        a == b == "o" and not (m.goes_on and before.output < m.output)
-        for (before, m), (a, b) in zip(pairwise(run), pairwise(roles), strict=False)
-    ):
-        return False
-    return all(e.kind not in SAID for gap in gaps.get("oo", ()) for e in lexemes_in(gap, {}))
-
-
 def _is_output(mention: Mention) -> bool:
     """Return whether the word or letter before a name is one for an output: like output 2, q2."""
     *_, word, name = [Lexeme(""), *lexemes_in(f"{mention.before[-LONGEST_END:]}1", {})]
     return name.kind == "symbol out" or (word.kind == "out" and word.said != "row")
 
 
-def _has(order: Order, role: str) -> bool:
-    return any(own == role for own, _ in order)
+def _stated(run: Run, weights: Matrix) -> Said | None:
+    """Return what names in an order state; None if words and weights do not make them a map."""
+    inputs, (count, width) = run.inputs(len(weights)), weights.shape
+    if any(len({*own}) < len(own) or max(own, default=0) >= width for own in inputs):
+        return None
+    fits = [*map(is_ranked, inputs, weights)]
+    if not run.can_be_said() or (run.mentions[0].goes_on and "o" not in run.roles):
+        return None
+    if not (_is_right(run, inputs) if all(fits) else _is_firm(run, fits)):
+        return None
+    is_alike = len({*run.gaps.get("om", ())}) == 1 and 1 < sum(fits) >= ENOUGH * count
+    return Said(run.lines(count), inputs, sum(fits), float(sum(fits)), all(fits) or is_alike)
 
 
-def _is_strict(said: Said, weights: Matrix) -> bool:
-    """Return whether some output attends to its inputs more than to any other."""
-    rest = (np.delete(row, own) for own, row in zip(said.inputs, weights, strict=True))
-    least = (row[[*own]].min() for own, row in zip(said.inputs, weights, strict=True))
-    return any(low > max(other, default=0) + TIE for low, other in zip(least, rest, strict=True))
+def _is_firm(run: Run, fits: Sequence[bool]) -> bool:
+    """Return whether names are a map, though the weights do not confirm all of it.
+
+    Outputs come first and in their order. A word before inputs that fit is also before each input
+    that does not.
+    """
+    words: dict[bool, list[set[str]]] = {True: [], False: []}
+    for each, of, (_, outputs) in zip(
+        run.mentions[1:], pairwise(run.roles), run.order[1:], strict=False
+    ):
+        if of == ("o", "m"):
+            fit = all(fits[k] for k in outputs)
+            words[fit].append({*each.before.replace("|", " ").split()})
+    common = set[str]().union(*words[True])
+    outputs = [own[0] for role, own in run.order if role == "o"]
+    return (
+        run.roles[0] == "o"
+        and [*dict.fromkeys(outputs)] == sorted({*outputs})
+        and not any(VALUE in each.before for each in run.mentions[1:])
+        and (not words[True] or all(common & own for own in words[False]))
+        and _is_of_map(run)
+    )
 
 
-def _is_map(said: Said, run: Sequence[Mention], order: Order, weights: Matrix) -> bool:
-    """Return whether names in an order are a map, by the words between them and the weights."""
-    if not _has(order, "o") and (run[0].goes_on or not _is_strict(said, weights)):
-        return False
-    if said.fit == len(said.inputs):
-        return _is_of_map(run, order) or _is_no_chance(said, run, order)
-    if not _is_said_alike(said, run, order, weights):
-        return False
-    outputs = [own[0] for role, own in order if role == "o"]
-    is_in_order = order[0][0] == "o" and [*dict.fromkeys(outputs)] == sorted({*outputs})
-    return is_in_order and (said.is_sure or all(said.inputs)) and _is_of_map(run, order)
+def _is_right(run: Run, inputs: Sequence[tuple[int, ...]]) -> bool:
+    """Return whether names that the weights confirm are a map, and no chance.
+
+    It has the words of one, common words are between outputs and inputs, or there are many outputs.
+    """
+    gaps = run.gaps.get("om", [])
+    if _is_of_map(run) or len(gaps) < 2 or not all(map(_SAYS.search, gaps)):
+        return _is_of_map(run)
+    is_of_others = any(own != (k,) for k, own in enumerate(inputs))
+    length = run.mentions[-1].line - run.mentions[0].line
+    is_dense = is_of_others and max(FEWEST, length + 1) <= len(inputs)
+    return is_dense or bool(set.intersection(*({*_WORD.findall(gap)} for gap in gaps)))
 
 
-def _is_said_alike(said: Said, run: Sequence[Mention], order: Order, weights: Matrix) -> bool:
-    """Return whether a word before inputs that fit is also before each input that does not."""
-    gaps: dict[bool, list[set[str]]] = {True: [], False: []}
-    for each, (a, _), (b, outputs) in zip(run[1:], order, order[1:], strict=False):
-        if a + b == "om":
-            fits = all(is_ranked(said.inputs[k], weights[k]) for k in outputs)
-            gaps[fits].append({*each.before.replace("|", " ").split()})
-    words = set[str]().union(*gaps[True])
-    return not gaps[True] or all(words & own for own in gaps[False])
-
-
-def _between(run: Sequence[Mention], order: Order) -> dict[str, list[str]]:
-    """Return the texts between names, by the roles of these."""
-    signs = _SIGNS + "|" * (order[1:] != [] and order[1][0] == "o")  # in the heading of a table
-    between: dict[str, list[str]] = {}
-    for each, (a, _), (b, _) in zip(run[1:], order, order[1:], strict=False):
-        between.setdefault(a + b, []).append(" ".join(each.before.split()).strip(signs))
-    return between
-
-
-def _is_of_map(run: Sequence[Mention], order: Order) -> bool:
+def _is_of_map(run: Run) -> bool:
     """Return whether the words between names are those of a map, or are the same each time."""
-    words = " ".join([run[0].before[-80:], *(each.before for each in run[1:]), run[-1].behind])
+    names, roles = run.mentions, run.roles
+    words = " ".join([names[0].before[-80:], *(e.before for e in names[1:]), names[-1].behind])
     kinds = {each.kind for each in lexemes_in(words[:LONGEST], {})}
     said = {plain_word(word) for word in _LETTERS.findall(words)}
-    is_named = bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said)
-    if len(run) > 1 and not _has(order, "o"):
-        about = words if all(each.goes_on for each in run[1:]) else run[0].before
-        is_of_all = _ALL.search(about) is not None
-        return is_named or is_of_all or bool(kinds & {"attends", "most"})
-    is_sum = len(run) == 1 and _SUM.search(words)  # every row sums to 1
-    is_of_all = bool(_ALL.search(words)) and (order[0][0] == "o" or len(run) == 1)
-    if kinds & SAID or is_named or (is_of_all and not is_sum):
+    if bool(said & _WORDS_OF_MAP) or any(concept_of(word) == "map" for word in said):
         return True
-    between = _between(run, order).items()
-    return any(len({*own}) == 1 < len(own) and own[0] for of, own in between if of in _TO)
-
-
-def _is_no_chance(said: Said, run: Sequence[Mention], order: Order) -> bool:
-    """Return whether common words are between all outputs and inputs, or many outputs fit."""
-    gaps = _between(run, order).get("om", [])
-    if len(gaps) < 2 or not all(map(_SAYS.search, gaps)):
-        return False
-    if set[str].intersection(*({*_WORD.findall(gap)} for gap in gaps)):
+    if len(names) > 1 and "o" not in roles:
+        about = words if all(each.goes_on for each in names[1:]) else names[0].before
+        return _ALL.search(about) is not None or bool(kinds & {"attends", "most"})
+    is_sum = len(names) == 1 and _SUM.search(words)  # every row sums to 1
+    is_of_all = _ALL.search(words) and (roles[0] == "o" or len(names) == 1)
+    if kinds & SAID or (is_of_all and not is_sum):
         return True
-    is_of_others = any(own != (k,) for k, own in enumerate(said.inputs))
-    count = len(said.inputs)
-    return count >= FEWEST and is_of_others and max(said.lines) - min(said.lines) < count
+    alike = [{*gaps} for of, gaps in run.gaps.items() if len(gaps) > 1 and of not in ("oo", "mm")]
+    return any(len(gaps) == 1 and any(gaps) for gaps in alike)
 
 
 def places_of(names: Sequence[str], labels: Sequence[str]) -> list[int]:

@@ -21,7 +21,7 @@ from attncalc.reading.answers.map_names import (
     input_of,
     readings,
 )
-from attncalc.reading.answers.map_order import Fitting, Order, Said, can_be_said, is_ranked, written
+from attncalc.reading.answers.map_order import Fitting, Order, Run, Said, is_ranked, written
 from attncalc.reading.answers.map_words import SAID, lexemes_in
 from attncalc.reading.naming.name import Tokens
 
@@ -209,7 +209,7 @@ def _orders(
                 for side, (role, _) in zip(sides[at:], own, strict=False)
             )
             is_longer = rest is not None and len(own) + len(rest) > len(best[at] or ())
-            if is_longer and fits and can_be_said(run[at : at + len(own)], own):
+            if is_longer and fits and Run(run[at : at + len(own)], own).can_be_said():
                 best[at] = [*own, *(rest or ())]
     return best[0] or []
 
