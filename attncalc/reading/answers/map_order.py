@@ -44,28 +44,13 @@ _SUM = re.compile(r"\b(?:sum|add|som[am]|сум|topla|zusammen)|合計|合计|�
 _WORDS_OF_MAP = {"peta", "harita", "diagram", "drawing", "schema", "arrows"}
 """Words for a map that name no step."""
 _ALL = re.compile(phrases("all"), re.IGNORECASE)
-LAYOUTS = (
-    "oms",
-    "omOs",
-    "mosO",
-    "om+Os",
-    "mo+sO",
-    "o+M+Os",
-    "o+M+sO",
-    "m+o+s",
-    "m+s",
-    "ms",
-    "o+MS",
-    "MS+o",
-    "MS",
-    "om",
-)
+_LAYOUTS = "oms omOs mosO om+Os mo+sO o+M+Os o+M+sO m+o+s m+s ms o+MS MS+o MS om"
 """The orders of names in a map: outputs, the inputs that they attend to most, and second ones.
 
 Each part of an order comes back for each output, but capital M and S are for all; a capital O is an
 output that is named again.
 """
-OF_ALL = ("M", "MS")
+_OF_ALL = ("M", "MS")
 
 
 class Said(NamedTuple):
@@ -213,11 +198,11 @@ def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
     is named alone, or not again.
     """
     single = np.flatnonzero(np.count_nonzero(weights > TIE, axis=1) < 2)
-    for left, layout in product(("", "s", "sO") if single.size else ("",), LAYOUTS):
+    for left, layout in product(("", "s", "sO") if single.size else ("",), _LAYOUTS.split()):
         yield [
             (role.lower(), k)
             for block in layout.split("+")
-            for k in ((-1,) if block in OF_ALL else range(len(weights)))
+            for k in ((-1,) if block in _OF_ALL else range(len(weights)))
             for role in block
             if not (role in left and k in single)
         ]

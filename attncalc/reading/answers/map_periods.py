@@ -6,6 +6,7 @@ equal distances in it, and so are the second ones, whatever other names are betw
 
 import re
 from collections.abc import Container, Iterator, Sequence
+from math import log2, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -55,38 +56,21 @@ _SAID = {"attends", "takes", "feeds", "most", "second"}
 
 
 class _Layout(NamedTuple):
-    """Where the columns of a map begin, in names that come back with a period for each output.
+    """Where names of a map are among those of a text; they come back with a period.
 
     columns: the places of the first input, and of the first second input.
     name: the place of the first output, if outputs are a column.
-    inside: how many inputs are in one period; a list of the second ones may follow.
+    others: how many names of each period are in no column.
+    begin, stop, end: the places of the first name, behind the last one, and behind the last period.
     """
 
     period: int
-    rows: int
     columns: tuple[int, ...]
     name: tuple[int, ...]
-    inside: int
-
-    @property
-    def begin(self) -> int:
-        """The place of its first name."""
-        return min(self.columns + self.name)
-
-    @property
-    def stop(self) -> int:
-        """The place behind its last name."""
-        return max(self.columns + self.name) + self.period * (self.rows - 1) + 1
-
-    @property
-    def end(self) -> int:
-        """The place behind its last period."""
-        return max(self.stop, self.begin + self.period * self.rows)
-
-    @property
-    def others(self) -> int:
-        """The names of each period that are in no column."""
-        return self.period - self.inside - len(self.name)
+    others: int
+    begin: int
+    stop: int
+    end: int
 
 
 class About(NamedTuple):
@@ -124,7 +108,7 @@ class _Periods:
         self, mentions: Sequence[Mention], weights: Matrix, rows: Matrix, lines: About
     ) -> None:
         self.mentions, self.weights, self.rows, self.about = mentions, weights, rows, lines
-        self.choices = np.count_nonzero(weights > TIE, axis=1)
+        self.choices = np.count_nonzero(weights > TIE, axis=1).tolist()
         self.lines = np.array([each.line for each in mentions], int)
         self.at = np.arange(rows.size)
         inputs = [[input_of(each, k) for each in mentions] for k in rows]
@@ -138,7 +122,7 @@ class _Periods:
         is_there = (self.inputs >= 0) & (self.inputs < width)
         values = np.where(is_there, own[self.at[:, None], np.where(is_there, self.inputs, 0)], -1)
         ranked = np.sort(own)[:, ::-1]
-        is_single = self.choices[self.rows] == 1
+        is_single = np.array(self.choices)[self.rows] == 1
         is_first = values >= ranked[:, :1] - TIE
         is_second = (values >= ranked[:, 1:2] - TIE) & (values > TIE) | is_single[:, None]
         is_output = np.array([each.output for each in self.mentions]) == self.rows[:, None]
@@ -168,27 +152,36 @@ class _Periods:
                 inside = [each for each in columns if each < first + period]
                 low, high = max(inside) - period, min(inside) + period
                 names = outputs[(outputs > low) & (outputs < high)]
-                name = [int(each) for each in names if each not in columns][:1]
-                layout = _Layout(period, self.rows.size, columns, (*name,), len(inside))
-                if found := self._found(layout):
-                    yield found
+                name = (*(int(each) for each in names if each not in columns),)[:1]
+                begin, stop = min(columns + name), max(columns + name) + span + 1
+                end = max(stop, begin + span + period)
+                others = period - len(inside) - len(name)
+                yield from self._found(_Layout(period, columns, name, others, begin, stop, end))
 
-    def _found(self, layout: _Layout) -> Said | None:
-        """Return the map of a layout, if the weights rank its inputs so, which is no chance."""
-        inputs, lines = self._inputs(layout)
+    def _found(self, layout: _Layout) -> Iterator[Said]:
+        """Yield the map of a layout, if the weights rank its inputs so, which is no chance."""
+        inputs: list[tuple[int, ...]] = [()] * len(self.weights)
+        lines = [int(self.lines[layout.columns[0]])] * len(self.weights)
+        for i, k in enumerate(self.rows):
+            places = [at + i * layout.period for at in layout.columns[: self.choices[k]]]
+            inputs[k], lines[k] = (*map(int, self.inputs[i, places]),), int(self.lines[places[0]])
         if not all(is_ranked(inputs[k], self.weights[k]) for k in self.rows):
-            return None
-        bits = self._bits(inputs) + len(layout.name) * float(np.log2(self.rows.size))
+            return
+        # outputs with the same inputs count once
+        ways = {
+            inputs[k]: prod(self.choices[k] - i for i in range(len(inputs[k]))) for k in self.rows
+        }
+        bits = log2(prod(ways.values()) * self.rows.size ** len(layout.name))
         if bits < self._least(layout):
-            return None
+            return
         for k in np.setdiff1d(np.arange(len(self.weights)), self.rows):
-            only = np.argmax(self.weights[k])
+            only = int(np.argmax(self.weights[k]))
             before = self.mentions[: layout.begin][: -layout.period - 1 : -1]
             beside = before if k < self.rows[0] else self.mentions[layout.stop :][: layout.period]
             if here := [each.line for each in beside if input_of(each, int(k)) == only]:
-                inputs[k], lines[k] = (int(only),), here[0]
+                inputs[k], lines[k] = (only,), here[0]
         found = Said((*lines,), (*inputs,), len(lines), bits, True, layout.begin, layout.stop)
-        return found._replace(columns=layout.columns, period=layout.period)
+        yield found._replace(columns=layout.columns, period=layout.period)
 
     def _least(self, layout: _Layout) -> float:
         """Return how improbable a map of this layout must be by chance, in bits.
@@ -204,7 +197,7 @@ class _Periods:
         gaps = [{" ".join(_WORDS.findall(e.before)) for e in run[j::period]} for j in range(period)]
         are_alike = all(len(each) == 1 for each in gaps[1:])
         are_said = all(any(gaps[(at - begin) % period]) for at in layout.columns if at != begin)
-        steps = np.arange(layout.rows) * period
+        steps = self.at * period
         is_far = any(np.diff(self.lines[at + steps]).max() > NEAR for at in layout.columns)
         is_half = len(layout.columns) == 1 and (layout.others or not (name or is_printed))
         is_lost = is_far and not (name and are_alike and are_said and len(gaps[0]) == 1)
@@ -216,25 +209,7 @@ class _Periods:
             self.lines[at - 1] < self.lines[at] or (at == begin and ":" in run[0].before)
             for at in ends
         )
-        is_ranking = period == self.weights.shape[1] and layout.columns == (begin, begin + 1)
-        is_regular = are_alike and (not layout.others or is_printed or are_said or is_ranking)
+        is_regular = are_alike and (not layout.others or is_printed or are_said)
         if not (is_said or is_whole) or not (is_regular or (name and not layout.others)):
-            return ENOUGH_BITS + float(np.log2(len(self.mentions)))
+            return ENOUGH_BITS + log2(len(self.mentions))
         return 0 if is_printed and is_whole else ENOUGH_BITS / (1 + is_said + is_whole)
-
-    def _inputs(self, layout: _Layout) -> tuple[list[tuple[int, ...]], list[int]]:
-        """Return the inputs of each output in the columns of a layout, and its line."""
-        period, columns = layout.period, layout.columns
-        inputs: list[tuple[int, ...]] = [()] * len(self.weights)
-        lines = [int(self.lines[columns[0]])] * len(self.weights)
-        for i, k in enumerate(self.rows):
-            own = (int(self.inputs[i, at + i * period]) for at in columns[: self.choices[k]])
-            inputs[k], lines[k] = (*own,), int(self.lines[columns[0] + i * period])
-        return inputs, lines
-
-    def _bits(self, inputs: Sequence[tuple[int, ...]]) -> float:
-        """Return how improbable inputs are by chance; outputs with the same ones count once."""
-        ways = {inputs[k]: int(self.choices[k]) for k in self.rows}
-        return sum(
-            float(np.log2(of * max(1, of - 1) if len(own) > 1 else of)) for own, of in ways.items()
-        )
