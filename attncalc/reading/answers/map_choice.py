@@ -32,15 +32,14 @@ def stated_map(
     ['output je → input am, second je', 'output am → input je, second am']
     """
     names, about = readings((*lines,), labels, len(heads[0])), lines_about(lines)
-    in_order = [each for each in names if not each.is_from_zero]
-    in_periods = [
-        each
-        for each in names
-        if not each.is_of_sections and (about.printed or not each.is_from_zero)
-    ]
+    from_one = [each for each in names if not each.is_from_zero]
     searches = (
-        partial(best_map, in_order, maps_in_order),
-        partial(best_map, in_periods, partial(maps_in_periods, about=about)),
+        partial(best_map, from_one, maps_in_order),
+        partial(
+            best_map,
+            names if about.printed else from_one,
+            partial(maps_in_periods, about=about),
+        ),
         partial(marked_map, text),
     )
     stated, right, most = list[WrittenConnection](), 0, len(heads) * len(heads[0])

@@ -79,9 +79,8 @@ def _of_heads(
     lines: Lines, heads: Matrix, labels: Tokens
 ) -> Iterator[tuple[WrittenConnection, set[int]]]:
     best: dict[tuple[int, int], dict[int, int]] = {}
-    for reading in readings((*lines,), labels, len(heads[0])):
-        if reading.is_of_sections or reading.is_from_zero:
-            continue
+    names = readings((*lines,), labels, len(heads[0]))
+    for reading in (each for each in names if not each.is_from_zero):
         found: dict[tuple[int, int], tuple[dict[int, int], dict[int, int]]] = {}
         for head, each in _in_sentences(
             reading.mentions, heads, partial(_read, are_names=reading.are_names)

@@ -1,7 +1,7 @@
 """The words of sentences about the map: verbs, inputs, and ranks, in nine languages."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -160,26 +160,24 @@ def _found(text: str, known: Mapping[str, str]) -> Iterator[Lexeme]:
         if match.start() < end:
             continue
         said, kind = match[0], match.lastgroup or ""
-        if known and kind in ("word", "symbol"):
-            pieces = text[match.start() : match.start() + 80].split(" ", LONGEST_LABEL)
-            if plain_word(pieces[0].rstrip(_AFTER)) not in begins:
-                yield _lexeme(kind, said)
-                continue
-            for count in range(len(pieces[:LONGEST_LABEL]), 0, -1):
-                label = plain_word(" ".join(pieces[:count]).rstrip(_AFTER))
-                if label in known:
-                    end = match.start() + len(" ".join(pieces[:count]).rstrip(_AFTER))
-                    is_word = label in _KINDS
-                    yield Lexeme("doubtful" if is_word else "number", known[label])
-                    break
-            else:
-                yield _lexeme(kind, said)
+        if kind in ("word", "symbol") and (label := _label_at(text, match.start(), begins, known)):
+            end, name = match.start() + len(label), plain_word(label)
+            yield Lexeme("doubtful" if name in _KINDS else "number", known[name])
         elif kind == "quoted":
             inner = said[1:-1].strip(" ,.:")
-            name = known.get(plain_word(inner), inner if inner.isdigit() else "")
-            yield Lexeme("number", name) if name else Lexeme("unknown", inner)
+            label = known.get(plain_word(inner), inner if inner.isdigit() else "")
+            yield Lexeme("number", label) if label else Lexeme("unknown", inner)
         else:
             yield _lexeme(kind, said)
+
+
+def _label_at(text: str, start: int, begins: Container[str], known: Container[str]) -> str:
+    """Return the longest name of a token at a place of a text; "" for none."""
+    pieces = text[start : start + 80].split(" ", LONGEST_LABEL)[:LONGEST_LABEL]
+    if plain_word(pieces[0].rstrip(_AFTER)) not in begins:
+        return ""
+    labels = (" ".join(pieces[:count]).rstrip(_AFTER) for count in range(len(pieces), 0, -1))
+    return next((each for each in labels if plain_word(each) in known), "")
 
 
 def _lexeme(kind: str, said: str) -> Lexeme:
