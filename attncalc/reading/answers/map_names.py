@@ -6,9 +6,9 @@ and ranks are dropped, or not; tokens are named by their names, their numbers or
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial, reduce
-from itertools import chain, product
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import product
 from typing import NamedTuple
 
 from attncalc.reading.answers.map_words import (
@@ -50,8 +50,6 @@ _PROMPT = re.compile(
     r"\s*(?:>>>?|\w{3,9}(?::\d{1,4})?>|In ?\[\d{1,4}\]:|> ?[\w.]{1,30}(?: ?<-|\()) ?[^\s#%(]"
 )
 """The prompt of a program, before its code."""
-_COUNT = re.compile(r"^\n\W*\d{0,2}\W*")
-"""The beginning of a line, with a count of the line or of its head."""
 _NUMBERED = re.compile(r"^[\s>*#•·-]*(?:(?:[^\W\d_]{1,12} )?\(?\d{1,2}[.)]\s+(?=[^\W\d]))?")
 _NAME, _DIGIT, _SIGNS_OF_DATA = re.compile(r"\w+"), re.compile(r"\d"), re.compile(r"[\[\]{}_]")
 _OF_OUTPUT = re.compile(r"\b[oqyz]_?(?=\d{1,3}\b)", re.IGNORECASE)
@@ -69,10 +67,6 @@ _LIKENED = re.compile(
 """An output that another one is like: like io, io와 마찬가지로."""
 _ITSELF = phrases("itself")
 _ONESELF = re.compile(_ITSELF, re.IGNORECASE)
-_AGAIN = re.compile(rf"({_ITSELF}) ?\((?:[^\W\d_]{{1,12}} )?(\w{{1,30}})\)", re.IGNORECASE)
-"""A token that is named again in brackets: itself (input 3)."""
-_TWICE = re.compile(r"(?<!\w)\d{1,3} ?\(([^\W\d_]{1,40})\)")
-"""A token by its number and its name: 4 (fast)."""
 _TOKEN = re.compile(
     r"\x01(?P<head>-?\d{1,3})\x01"
     rf"|(?P<itself>{_ITSELF})|(?P<other>{phrases('other')})"
@@ -95,44 +89,15 @@ _HEAD = re.compile(r"\x01-?\d{1,3}\x01")
 """A head, as it is marked in a text."""
 _COUNT_OF_ALL = re.compile(rf"{phrases('the')} ([2-9])(?![\w.)])", re.IGNORECASE)
 """All outputs by their number: les 3."""
-_Replacement = str | Callable[["re.Match[str]"], str]
-_AS_TYPED: Sequence[tuple["re.Pattern[str]", _Replacement]] = (
-    (  # a token by its matrix: the first row of X2
-        re.compile(r"\brows? of (?:the )?\$?X_?\{?([12])\}?\$?(?!\w)", re.IGNORECASE),
-        lambda own: "output" if own[1] == "1" else "input",
-    ),
-    (  # a letter with an accent in LaTeX, which unicodedata composes
-        re.compile(r"\\(['`^\"~])\{?([A-Za-z])\}?"),
-        lambda own: own[2] + ACCENTS[own[1]],
-    ),
-    (re.compile(r"(\d)\.?[ºª]"), r"\1th"),
+_ACCENT = re.compile(r"\\(['`^\"~])\{?([A-Za-z])\}?")
+"""A letter with an accent in LaTeX, which unicodedata composes."""
+_NTH = re.compile(r"(\d)\.?[ºª]")
+_DRESS = re.compile(
+    r"[\"“”„«»「」『』]|</?[A-Za-z][^<>]{0,200}>|\\item(?:<[^<>\n]{0,20}>)?"
+    r"|\\(?:emph|text\w{1,6})\b|\$X_\{?\d\}?\$|(?<![A-Za-z\d])X[12](?![A-Za-z\d]| ?[_(\[])"
+    rf"|{STRUCK.pattern}"
 )
-_COMPOSED: Sequence[tuple["re.Pattern[str]", _Replacement]] = (
-    (  # R's count before a vector, a count of a session, quotation marks, struck words
-        re.compile(
-            r"\[\d{1,3}\](?=\s)|^\W*(?:In|Out)\[\d{1,4}\]:?=?|[\"“”„«»「」『』]"
-            rf"|{STRUCK.pattern}"
-        ),
-        " ",
-    ),
-    (EMPHASIZED, r"\2"),
-    (re.compile(r"\t"), " | "),
-    (
-        re.compile(
-            r"</?[A-Za-z][^<>]{0,200}>|\\item(?:<[^<>\n]{0,20}>)?|\\(?:emph|text\w{1,6})\b"
-            r"|\$X_\{?\d\}?\$|(?<![A-Za-z\d])X[12](?![A-Za-z\d]| ?[_(\[])"
-        ),
-        " ",
-    ),
-    (  # where a script begins that has no blanks
-        re.compile(
-            r"(?<=[^\W\d_\u2e80-\uffff])(?=[\u2e80-\uffff])"
-            r"|(?<=[\u2e80-\uffff])(?=[^\W\d_\u2e80-\uffff])"
-        ),
-        " ",
-    ),
-    (_HEAD_OF_PLACE, lambda own: f"head {_as_number(own)}"),
-)
+"""Quotation marks, tags, the matrix of a token, and struck words."""
 _WEIGHT = re.compile(
     rf"[≈~]? ?[-+]?(?<!\d)(?:\d{{0,9}}[.{COMMA}]|0,)\d{{1,20}} ?%?|[≈~] ?\d{{1,9}}"
     r"|(?<!\d)\d{1,9} ?%"
@@ -183,9 +148,8 @@ def readings(lines: tuple[tuple[int, str], ...], labels: Tokens, count: int) -> 
     count: the number of outputs.
     """
     sides = [[*map(_spelled, side)] for side in (labels.queries, labels.keys)]
-    known = {*chain(*sides)}
     counted = [
-        (line, _named_once(_cleaned(text), known))
+        (line, _cleaned(text))
         for line, text in lines[-MOST_LINES:]
         if len(text) <= LONGEST and not _PROMPT.match(text)
     ]
@@ -222,27 +186,12 @@ def sentences_in(lines: Lines) -> list[tuple[int, str]]:
 
 def _cleaned(text: str) -> str:
     """Return a text without emphasis and tags, in which heads and weights are marked."""
-    text = unicodedata.normalize("NFKC", _replaced(text, _AS_TYPED))
-    text = _replaced(text, _COMPOSED)
+    text = _NTH.sub(r"\1th", _ACCENT.sub(lambda own: own[2] + ACCENTS[own[1]], text))
+    text = EMPHASIZED.sub(r"\2", unicodedata.normalize("NFKC", text)).replace("\t", " | ")
+    text = _HEAD_OF_PLACE.sub(lambda own: f"head {_as_number(own)}", _DRESS.sub(" ", text))
     for start, end, head in reversed([*heads_in(text)]):
         text = f"{text[:start]}\x01{head}\x01{text[end:]}"
     return with_counts(_WEIGHT.sub(VALUE, text))
-
-
-def _replaced(text: str, table: Sequence[tuple["re.Pattern[str]", _Replacement]]) -> str:
-    return reduce(lambda own, row: row[0].sub(row[1], own), table, text)
-
-
-def _named_once(text: str, known: set[str]) -> str:
-    """Return a text in which no token is named twice: 4 (fast); "itself" and the first name."""
-
-    def once(match: "re.Match[str]") -> str:
-        words = map(_spelled, _NAME.findall(SENTENCE.split(match.string[: match.start()])[-1]))
-        first = next((word for word in words if word.isdigit() or word in known), "")
-        return match[1] if _spelled(match[2]) == first else match[0]
-
-    text = _TWICE.sub(lambda own: own[1] if _spelled(own[1]) in known else own[0], text)
-    return _AGAIN.sub(once, text)
 
 
 def _spelled(word: str) -> str:
@@ -315,7 +264,7 @@ def _mentions(
             if places is None:
                 continue
             before = before if end else "\n" + " ".join([*between, before])
-            is_near = line - last <= farthest and not _FORMULA.search(_COUNT.sub("", before))
+            is_near = line - last <= farthest and not _FORMULA.search(before)
             is_next = is_near and (line - last <= 1 + len(between) or farthest > FARTHEST)
             is_cut = SENTENCE.search(text, end, match.start()) or (
                 not end and SENTENCE.search(" ".join([tail, *between]))
