@@ -259,7 +259,8 @@ class Fitting:
         """Yield the orders of one statement: of one output, several, all, or all others."""
         count, outputs, gaps = len(self.weights), list[int](), set[str]()
         if _ALL.search(_STOP.split(self.mentions[at].before)[-1]):
-            named = {each.output for each in self._before(at)}
+            begin = max((k for k in range(at + 1) if not self.mentions[k].goes_on), default=0)
+            named = {each.output for each in self.mentions[begin:at]}
             others = (*(k for k in range(count) if k not in named),)
             for own in dict.fromkeys(((*range(count),), others)):
                 yield from self._inputs(at, own) if own else ()
@@ -278,13 +279,6 @@ class Fitting:
         last, each = self.mentions[k - 1 : k + 1]
         is_and = _AND.fullmatch(last.behind) is not None
         return each.goes_on and (each.line == last.line or is_and)
-
-    def _before(self, at: int) -> Iterator[Mention]:
-        """Yield the names before one in its sentence, the last first."""
-        for k in range(at, 0, -1):
-            if not self.mentions[k].goes_on:
-                return
-            yield self.mentions[k - 1]
 
     def _inputs(self, start: int, outputs: tuple[int, ...]) -> Iterator[Order]:
         """Yield the orders of the inputs from a name on, as long as the weights rank them so."""
@@ -409,22 +403,19 @@ def places_of(names: Sequence[str], labels: Sequence[str]) -> list[int]:
     return [place_of(each, labels) for each in plain]
 
 
-def _are_largest(inputs: Sequence[int], row: Matrix) -> bool:
-    """Return whether all inputs exist, and have the largest weight."""
-    return all(0 <= k < len(row) and row[k] >= row.max() - TIE for k in inputs)
-
-
 def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Tokens) -> int:
     """Return how many lines name the inputs with the two largest weights."""
     count = 0
     for each in lines:
         weights = heads[max(0, each.head - 1) % len(heads)]
-        (row,) = places_of([each.output], labels.queries)
+        (output,) = places_of([each.output], labels.queries)
         own = places_of([*each.most, *each.second], labels.keys)
-        if 0 <= row < len(weights) and min(own) >= 0:
-            is_full = len(own) == min(2, np.count_nonzero(weights[row] > TIE))
-            is_tied = len(each.most) > 1 and _are_largest(own, weights[row])
-            count += is_tied or (is_full and is_ranked(own, weights[row]))
+        if 0 <= output < len(weights) and min(own) >= 0:
+            row = weights[output]
+            is_full = len(own) == min(2, np.count_nonzero(row > TIE))
+            is_tied = len(each.most) > 1 and max(own) < len(row)
+            is_tied = is_tied and bool((row[own] >= row.max() - TIE).all())
+            count += is_tied or (is_full and is_ranked(own, row))
     return count
 
 

@@ -40,8 +40,6 @@ _CALLS = (
     r"\[[\w~]{1,9}, ?\w{1,9}\] ?= ?(?:max|sort)\b"
     r"|\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|topk|nlargest)"
 )
-CALL = re.compile(rf"(?:{_CALLS}) ?\(", re.IGNORECASE)
-"""A call of a program that gives the places of the largest weights."""
 _LARGEST = re.compile(
     rf"(?:{_CALLS}|\b(?:(?:sort|order(?:ing)?)(?= ?[(\[])|rank(?:ing|s)?|ordine|ordre|orden|ordem"
     r"|reihenfolge|kolejność|порядок))\b|순위|顺序|順位",

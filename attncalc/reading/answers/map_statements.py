@@ -6,7 +6,7 @@ to input 1 and less to input 2", "1 -> 3, 2 -> 3", "input 3 influences outputs 1
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby, pairwise, product
 from typing import NamedTuple
 
 from attncalc.base.types import Matrix
@@ -35,8 +35,8 @@ class _Share(NamedTuple):
     line: int
 
 
-MOST_NAMED, MOST_OUTPUTS, MOST_WORDS = 40, 8, 4
-"""The most tokens that a sentence names, outputs of one statement, and names that may be words."""
+MOST_NAMED, MOST_OUTPUTS = 40, 8
+"""The most tokens that a sentence names, and outputs of one statement."""
 _DASHED = ("⇢", "⤏", "- ")
 _QUOTES = "'‘’"
 _NOUNS = ("out", "in", "token", "arrow")
@@ -217,22 +217,19 @@ def _turned(
     run: Sequence[Mention], sides: Sequence[str], weights: Matrix, *, is_led: bool
 ) -> Iterator[Order]:
     """Yield the orders of a statement that names inputs first, and then their outputs."""
-    for count in (1, 2):
-        outputs: list[int] = []
-        inputs = [each.input for each in run[:count]]
-        for mention, side in zip(run[count : count + MOST_OUTPUTS], sides[count:], strict=False):
-            if mention.output in outputs or not 0 <= mention.output < len(weights):
-                break
-            outputs.append(mention.output)
-            is_said = is_led or "in" in sides[:count] or side == "out"
-            if not is_said or not all(is_ranked(inputs, weights[k]) for k in outputs):
-                continue
-            own, stop = (*outputs,), count + len(outputs)
-            order = [*zip("ms"[:count], [own] * count, strict=True), *(("o", (k,)) for k in own)]
+    for count, stop in product((1, 2), range(2, MOST_OUTPUTS + 2)):
+        inputs, outputs = [m.input for m in run[:count]], [m.output for m in run[count:stop]]
+        is_there = count < stop <= len(run) and 0 <= min(outputs) <= max(outputs) < len(weights)
+        is_said = is_led or "in" in sides[:count] or sides[stop - 1 : stop] == ["out"]
+        if not is_there or not is_said or len({*outputs}) < len(outputs):
+            continue
+        own = (*outputs,)
+        order = [*((role, own) for role in "ms"[:count]), *(("o", (k,)) for k in own)]
+        behind = [each.input for each in run[stop : stop + 1]] if count == 1 else []
+        if all(is_ranked(inputs, weights[k]) for k in own):
             yield order
-            behind = [each.input for each in run[stop : stop + 1]] if count == 1 else []
-            if behind and all(is_ranked([*inputs, *behind], weights[k]) for k in own):
-                yield [*order, ("s", own)]  # and then input 2
+        if behind and all(is_ranked([*inputs, *behind], weights[k]) for k in own):
+            yield [*order, ("s", own)]  # and then input 2
 
 
 def _clear(
@@ -243,14 +240,14 @@ def _clear(
     Of two inputs, a word must rank the second.
     """
     count = sides.count("out")
-    inputs = len(run) - count
+    roles = ("o" * count + "ms")[: len(run)]
     if "in" not in sides:  # the inputs of a verb need no noun
         sides = [side or "in" for side in sides]
-    is_ranked_so = inputs == 1 or (inputs == 2 and {"second", "then"} & {*words[-1]})
-    is_clear = [*sides] == ["out"] * count + ["in"] * inputs and count > 0 and bool(is_ranked_so)
-    is_there = all(0 <= each.output < len(weights) for each in run[:count])
-    is_there = is_there and all(0 <= each.input < weights.shape[1] for each in run[count:])
-    outputs = tuple(each.output for each in run[:count])
-    roles = [*("o" * count), *"ms"[:inputs]]
-    own = [*((k,) for k in outputs), *[outputs] * inputs]
-    return [*zip(roles, own, strict=True)] if is_clear and is_there else []
+    outputs, inputs = (*(m.output for m in run[:count]),), [m.input for m in run[count:]]
+    is_clear = 0 < count < len(run) and [*sides] == ["out" if r == "o" else "in" for r in roles]
+    is_ranked_so = "s" not in roles or not {"second", "then"}.isdisjoint(words[-1])
+    are_there = all(0 <= k < len(weights) for k in outputs)
+    are_there = are_there and all(0 <= k < weights.shape[1] for k in inputs)
+    if not (is_clear and is_ranked_so and are_there):
+        return []
+    return [*zip(roles, [*((k,) for k in outputs), *[outputs] * len(inputs)], strict=True)]
