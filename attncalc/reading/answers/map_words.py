@@ -41,10 +41,7 @@ _STEMS = [
     for stem in stems.split()
     if kind.endswith("*")
 ]
-_NUMBERS = {
-    word: n
-    for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight"], 1)
-}
+_NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 _ORDINALS = {plain_word(word): n for word, n in ORDINALS.items()}
 _SIGNS = {"(": "open", ")": "close", ",": "sep", "&": "sep", "/": "sep", ":": "colon",
           ".": "end", ";": "end", "!": "end", "?": "end", "|": "end", "=": "data", "≈": "data",
