@@ -21,34 +21,22 @@ def _entries(file: str) -> dict[str, str]:
 
 def phrases(name: str) -> str:
     """Return the pattern of phrases with a meaning, in many languages."""
-    words, _, of_other_scripts = PHRASES[name].partition("; ")
+    words, *others = PHRASES[name].split("; ")
     parted = rf"\b(?:{words.replace(', ', '|')})\b"
-    return (
-        f"(?:{'|'.join([parted, *of_other_scripts.split(', ')])})" if of_other_scripts else parted
-    )
+    return f"(?:{'|'.join([parted, *', '.join(others).split(', ')])})" if others else parted
 
 
-PHRASES, _WORDS = _entries("map_phrases.txt"), _entries("map_words.txt")
+PHRASES = _entries("map_phrases.txt")
 _KINDS = {
     word: kind.strip("-")
-    for kind, words in reversed(_WORDS.items())
+    for kind, words in reversed(_entries("map_words.txt").items())
     for word in words.split()
-    if not kind.endswith("*")
 }
-_STEMS = [
-    (stem, kind[:-1])
-    for kind, stems in _WORDS.items()
-    for stem in stems.split()
-    if kind.endswith("*")
-]
+_STEMS = [(word[:-1], kind) for word, kind in reversed(_KINDS.items()) if word.endswith("*")]
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 _ORDINALS = {plain_word(word): n for word, n in ORDINALS.items()}
-_SIGNS = {"(": "open", ")": "close", ",": "sep", "&": "sep", "/": "sep", ":": "colon",
-          ".": "end", ";": "end", "!": "end", "?": "end", "|": "end", "=": "data", "≈": "data",
-          "、": "sep", "…": "bad", **dict.fromkeys("-–—", "dash"),
-          **dict.fromkeys("'\"“”‘’„«»#%>•·", "")}  # fmt: skip
 _UNPARTED = re.compile("|".join(
-    [each for each in [*_KINDS, *(stem for stem, _ in _STEMS)] if ord(each[0]) > 0x2E80]
+    [each.strip("*") for each in _KINDS if ord(each[0]) > 0x2E80]
     + ["输出", "输入", "出力", "入力", "查询", "クエリ", "キー", "键"]))  # fmt: skip
 """Words of Chinese and Japanese, which have no blanks between them."""
 _DRESS = re.compile(
@@ -189,7 +177,7 @@ def _lexeme(kind: str, said: str) -> Lexeme:
     if kind == "ordinal":
         return Lexeme("ordinal", said.rstrip(".ºªstndrh"))
     if kind == "sign":
-        return Lexeme(_SIGNS.get(said, "data"), said)
+        return Lexeme(_KINDS.get(said, "data"), said)
     return Lexeme(kind, said)
 
 
