@@ -574,6 +574,21 @@ def test_a_map_of_heads_is_read_from_columns(text: str) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("line", "inputs"), [(1, ()), (59, (2,))])
+def test_the_only_input_of_an_output_is_named_near_the_others(
+    line: int, inputs: tuple[int, ...]
+) -> None:
+    weights = np.array([[0, 0, 1], [0.33, 0.67, 0], [0.05, 0.1, 0.85]])
+    lines = [(line, "most 3"), (60, "most 2 second 1"), (61, "most 3 second 2")]
+    names = readings((*lines,), Tokens(), 3)
+    found = (
+        said
+        for each in names
+        for said in maps_in_periods(each.mentions, weights, about=lines_about(lines))
+    )
+    assert {said.inputs for said in found} == {(inputs, (1, 0), (2, 1))}
+
+
 def test_weights_of_one_input_have_no_map_in_columns() -> None:
     lines, weights = [(1, "1 -> 1"), (2, "2 -> 1")], np.ones((2, 1))
     (way, *_) = readings((*lines,), Tokens(), 2)

@@ -174,9 +174,13 @@ class _Periods:
             return
         for k in np.setdiff1d(np.arange(len(self.weights)), self.rows):
             only = int(np.argmax(self.weights[k]))
+            is_before = k < self.rows[0]
+            edge = self.mentions[layout.begin if is_before else layout.stop - 1].line
             before = self.mentions[: layout.begin][: -layout.period - 1 : -1]
-            beside = before if k < self.rows[0] else self.mentions[layout.stop :][: layout.period]
-            if here := [each.line for each in beside if input_of(each, int(k)) == only]:
+            beside = before if is_before else self.mentions[layout.stop :][: layout.period]
+            # farther names are of something else, also if the weights would confirm them
+            near = [each for each in beside if abs(each.line - edge) <= NEAR]
+            if here := [each.line for each in near if input_of(each, int(k)) == only]:
                 inputs[k], lines[k] = (only,), here[0]
         found = Said((*lines,), (*inputs,), len(lines), bits, True, layout.begin, layout.stop)
         yield found._replace(columns=layout.columns, period=layout.period)
