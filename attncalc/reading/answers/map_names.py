@@ -161,6 +161,7 @@ def readings(lines: tuple[tuple[int, str], ...], labels: Tokens, count: int) -> 
     placed = [
         [(line, _PLACE.sub(_as_number, in_english(text))) for line, text in own] for own in texts
     ]
+    ways: list[tuple[Lines, int, Reading]]
     ways = [(own, FARTHEST, Reading((), are_names=True)) for own in texts]
     ways += [
         (own, FARTHEST, Reading((), are_names=False))

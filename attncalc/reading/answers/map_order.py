@@ -223,29 +223,32 @@ class Fitting:
 
         The second inputs may follow those that all outputs attend to most.
         """
-        count, longest = len(self.weights), self._longest()
+        count, orders = len(self.weights), chain(*map(enumerate, self._best()))
         enough = min(count, max(FEWEST, ENOUGH * count))
-        found = [(own, at) for at, own in enumerate(longest) if _size(own)[0] >= enough]
+        found = [(order, at) for at, order in orders if _size(order)[0] >= enough]
         yield from found
         firsts = [each for each in found if all(role != "s" for role, _ in each[0])]
-        seconds = Fitting(self.mentions, self.weights, rank=1)._longest() if firsts else []
+        seconds, _ = Fitting(self.mentions, self.weights, rank=1)._best() if firsts else ([], [])
         for order, at in firsts:
             behind = seconds[at + len(order) :][:1]
             yield from (([*order, *each], at) for each in behind if each)
 
-    def _longest(self) -> list[Order]:
-        """Return the run from each name on that is about the most outputs."""
-        found: list[Order] = [[] for _ in self.mentions]
+    def _best(self) -> tuple[list[Order], list[Order]]:
+        """Return the longest runs from each name on, of outputs in their order and in any."""
+        in_order: list[Order] = [[] for _ in self.mentions]
+        in_any: list[Order] = [[] for _ in self.mentions]
         for at in reversed(range(len(self.mentions))):
             for own in self.statements(at):
                 stop = at + len(own)
+                may_end = _is_end(self.mentions, stop) and not self._goes_on(stop)
                 is_near = any(each.is_near for each in self.mentions[stop : stop + 1])
-                rest = found[stop] if is_near else []
-                if rest and _outputs_of(own).isdisjoint(_outputs_of(rest)):
-                    found[at] = max(found[at], [*own, *rest], key=_size)
-                elif _is_end(self.mentions, stop) and not self._goes_on(stop):
-                    found[at] = max(found[at], own, key=_size)
-        return found
+                for best in (in_order, in_any):
+                    rest = best[stop] if is_near else []
+                    if rest and _is_next(own, rest, in_order=best is in_order):
+                        best[at] = max(best[at], [*own, *rest], key=_size)
+                    elif may_end:
+                        best[at] = max(best[at], own, key=_size)
+        return in_order, in_any
 
     def _goes_on(self, stop: int) -> bool:
         """Return whether a name is in the sentence and on the line of the one before it."""
@@ -300,6 +303,12 @@ def _outputs_of(order: Order) -> set[int]:
     return {k for _, outputs in order for k in outputs}
 
 
+def _is_next(own: Order, rest: Order, *, in_order: bool) -> bool:
+    """Return whether a run is about other outputs than a statement before it, or later ones."""
+    there, others = _outputs_of(own), _outputs_of(rest)
+    return max(there) < min(others) if in_order else there.isdisjoint(others)
+
+
 def _size(order: Order) -> tuple[int, int]:
     return len(_outputs_of(order)), len(order)
 
@@ -345,10 +354,10 @@ def _is_firm(run: Run, fits: Sequence[bool]) -> bool:
             fit = all(fits[k] for k in outputs)
             words[fit].append({*each.before.replace("|", " ").split()})
     common = set[str]().union(*words[True])
-    outputs = [own[0] for role, own in run.order if role == "o"]
+    named = [own[0] for role, own in run.order if role == "o"]
     return (
         run.roles[0] == "o"
-        and [*dict.fromkeys(outputs)] == sorted({*outputs})
+        and [*dict.fromkeys(named)] == sorted({*named})
         and not any(VALUE in each.before for each in run.mentions[1:])
         and (not words[True] or all(common & own for own in words[False]))
         and _is_of_map(run)
