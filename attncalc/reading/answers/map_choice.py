@@ -33,13 +33,11 @@ def stated_map(
     """
     names, about = readings((*lines,), labels, len(heads[0])), lines_about(lines)
     from_one = [each for each in names if not each.is_from_zero]
+    counted = names if about.printed else from_one
+    in_lines = [each for each in counted if not each.is_of_sections]
     searches = (
         partial(best_map, from_one, maps_in_order),
-        partial(
-            best_map,
-            names if about.printed else from_one,
-            partial(maps_in_periods, about=about),
-        ),
+        partial(best_map, in_lines, partial(maps_in_periods, about=about)),
         partial(marked_map, text),
     )
     stated, right, most = list[WrittenConnection](), 0, len(heads) * len(heads[0])
@@ -87,7 +85,7 @@ def _of_heads(mentions: Sequence[Mention], heads: Matrix, search: Search) -> lis
 
     If no text names the heads, their maps follow one another, or are beside one another.
     """
-    if len(heads) > 1:
+    if len(heads) > 1 and {each.head for each in mentions} >= {*range(1, len(heads) + 1)}:
         named = ([m for m in mentions if m.head == k] for k in range(1, len(heads) + 1))
         found = [[*search(own, weights)] for own, weights in zip(named, heads, strict=True)]
         if all(found):

@@ -137,6 +137,8 @@ class Reading(NamedTuple):
 
     mentions: Sequence[Mention]
     are_names: bool
+    is_of_sections: bool = False
+    """Whether the name of an output may head the lines about it."""
     is_from_zero: bool = False
     """Whether numbers count tokens from 0."""
 
@@ -170,7 +172,10 @@ def readings(lines: tuple[tuple[int, str], ...], labels: Tokens, count: int) -> 
     ways.append((counted, FARTHEST, Reading((), are_names=False, is_from_zero=True)))
     for pieces in (without, sentences_in(without)):
         for own in _in_sections(pieces, sides, count):
-            ways += [(own, MOST_LINES, Reading((), named)) for named in (True, False)]
+            ways += [
+                (own, MOST_LINES, Reading((), named, is_of_sections=True))
+                for named in (True, False)
+            ]
     found: list[Reading] = []
     for (own, farthest, way), is_all in product(ways, (False, True)):
         if any(sides[0]) >= way.are_names and (own is without or not is_all):

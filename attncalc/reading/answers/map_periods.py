@@ -162,9 +162,9 @@ class _Periods:
         lines = [int(self.lines[layout.columns[0]])] * len(self.weights)
         for i, k in enumerate(self.rows):
             places = [at + i * layout.period for at in layout.columns[: self.choices[k]]]
-            inputs[k], lines[k] = (*map(int, self.inputs[i, places]),), int(self.lines[places[0]])
-        if not all(is_ranked(inputs[k], self.weights[k]) for k in self.rows):
-            return
+            inputs[k], lines[k] = (*self.inputs[i, places].tolist(),), int(self.lines[places[0]])
+            if not is_ranked(inputs[k], self.weights[k]):
+                return
         # outputs with the same inputs count once
         ways = {
             inputs[k]: prod(self.choices[k] - i for i in range(len(inputs[k]))) for k in self.rows
