@@ -16,6 +16,7 @@ from map_phrases import HELD_OUT, HELD_OUT_LATER, NOT_A_MAP, UNREAD, WORKED_ON
 
 from attncalc import Problem, check, read_problem
 from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
@@ -25,9 +26,11 @@ from attncalc.reading import read_stream
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.answers.map_order import maps_in_order
-from attncalc.reading.answers.map_periods import map_in_periods
-from attncalc.reading.answers.map_words import _WORDS
+from attncalc.reading.answers.map_choice import best_map, stated_map
+from attncalc.reading.answers.map_names import readings
+from attncalc.reading.answers.map_order import Said, maps_in_order
+from attncalc.reading.answers.map_periods import lines_about, maps_in_periods
+from attncalc.reading.answers.map_words import _KINDS
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.naming.name import Tokens
 from attncalc.writing.reports.marking import marking_as_json
@@ -60,6 +63,12 @@ def in_short(answer: Answer) -> str:
         f"{each.output}>{','.join(each.most)}{'|' if each.second else ''}{','.join(each.second)}"
         for each in answer.connections or ()
     )
+
+
+def found_in_order(text: str, heads: Matrix, names: Tokens) -> list[Said]:
+    """Return the map of each head that the order of names states."""
+    lines = [*enumerate(text.split("\n"), start=1)]
+    return best_map(readings((*lines,), names, len(heads[0])), maps_in_order, heads)
 
 
 def marked(text: str, place: str = "a.txt", **rules: Any) -> Marking:
@@ -282,7 +291,7 @@ def test_words_above_sentences_name_their_head_and_attention() -> None:
 @pytest.mark.slow
 def test_no_words_in_any_order_make_the_reader_fail() -> None:
     rng = random.Random(3)
-    words = [word for words in _WORDS.values() for word in words.split()]
+    words = [word.strip("*") for word in _KINDS]
     words += [
         *"123(),.:|=\n",
         "x1",
@@ -358,7 +367,7 @@ SWAPPED = np.array([[0.1, 0.7, 0.2], [0.8, 0.1, 0.1], [0.2, 0.6, 0.2]])
 )
 def test_a_map_in_any_words_is_read_where_it_fits_the_weights(text: str) -> None:
     lines = [*enumerate(text.split("\n"), start=1)]
-    found = maps_in_order(lines, SWAPPED[None], Tokens())
+    found = stated_map(lines, SWAPPED[None], Tokens())
     assert [(each.output, each.most) for each in found] == [
         ("1", ("2",)),
         ("2", ("1",)),
@@ -370,7 +379,7 @@ def test_a_map_in_any_words_is_read_where_it_fits_the_weights(text: str) -> None
     "text", ["A.argmax(1)\n[1 0 1]", "which.max of each row\n[1] 2 1 2", "argmax\n\n2\n1\n2"]
 )
 def test_a_map_is_read_from_the_places_that_a_program_prints(text: str) -> None:
-    found = map_in_periods([*enumerate(text.split("\n"), start=1)], SWAPPED[None], Tokens())
+    found = stated_map([*enumerate(text.split("\n"), start=1)], SWAPPED[None], Tokens())
     assert [(each.output, each.most) for each in found] == [
         ("1", ("2",)), ("2", ("1",)), ("3", ("2",)),
     ]  # fmt: skip
@@ -384,8 +393,7 @@ def test_a_map_is_read_from_the_places_that_a_program_prints(text: str) -> None:
      "q1 = (1, 2)\nq2 = (2, 1)\nq3 = (3, 2)"],
 )  # fmt: skip
 def test_other_numbers_are_not_a_map(text: str) -> None:
-    lines = [*enumerate(text.split("\n"), start=1)]
-    assert maps_in_order(lines, SWAPPED[None], Tokens(("a", "b", "c"), ("a", "b", "c"))) == []
+    assert not found_in_order(text, SWAPPED[None], Tokens(("a", "b", "c"), ("a", "b", "c")))
 
 
 def test_a_wrong_line_of_a_map_in_equal_words_stays_wrong() -> None:
@@ -394,7 +402,7 @@ def test_a_wrong_line_of_a_map_in_equal_words_stays_wrong() -> None:
         (2, "Ausgang 2: am besten 3"),
         (3, "Ausgang 3: am besten 2"),
     ]
-    assert [each.most for each in maps_in_order(lines, SWAPPED[None], Tokens())] == [
+    assert [each.most for each in stated_map(lines, SWAPPED[None], Tokens())] == [
         ("2",),
         ("3",),
         ("2",),
@@ -448,17 +456,15 @@ def test_behind_a_tie_the_next_weight_may_be_second() -> None:
 def test_the_weights_tell_which_inputs_are_of_an_output() -> None:
     text = "wyjście 1\t2 i 3 (remis)\t1\nwyjście 2\t1\t3\nwyjście 3\t3\t1 i 2 (remis)"
     weights = np.array([[[0.2, 0.4, 0.4], [0.6, 0.1, 0.3], [0.2, 0.2, 0.6]]])
-    found = maps_in_order([*enumerate(text.split("\n"), start=1)], weights, Tokens())
+    found = stated_map([*enumerate(text.split("\n"), start=1)], weights, Tokens())
     assert [(e.most, e.second) for e in found] == [
         (("2", "3"), ("1",)), (("1",), ("3",)), (("3",), ("1", "2")),
     ]  # fmt: skip
-    both = maps_in_order(
-        [(1, "Both rows put most on the second one.")], SWAPPED[None, ::2], Tokens()
-    )
+    both = stated_map([(1, "Both rows put most on the second one.")], SWAPPED[None, ::2], Tokens())
     assert [(e.output, e.most) for e in both] == [("1", ("2",)), ("2", ("2",))]
     weights = np.array([[[0.0, 0.1, 0.6, 0.3], [0.1, 0.8, 0.0, 0.1]]])
     text = "The first query mostly reads token 3 of $X_2$, the second one reads token 2."
-    assert [e.most for e in maps_in_order([(1, text)], weights, Tokens())] == [("3",), ("2",)]
+    assert [e.most for e in stated_map([(1, text)], weights, Tokens())] == [("3",), ("2",)]
 
 
 def test_another_reading_ranks_no_inputs_that_share_a_line() -> None:
@@ -484,14 +490,14 @@ IN_ORDER = (
 def test_a_map_is_read_by_the_order_of_its_names(text: str) -> None:
     names, weights = Tokens(("ana", "bo"), ("ana", "bo")), np.array([[[0.1, 0.9], [0.8, 0.2]]])
     lines = [*enumerate(text.split("\n"), start=1)]
-    found = maps_in_order(lines, weights, names)
+    found = stated_map(lines, weights, names)
     assert sorted((e.output, e.most, e.second) for e in found) == [
         ("ana", ("bo",), ("ana",)),
         ("bo", ("ana",), ("bo",)),
     ]
     both = np.concatenate([weights, weights])
     twice = [*lines, *((n + len(lines), line) for n, line in lines)]
-    assert [each.head for each in maps_in_order(twice, both, names)] == [1, 1, 2, 2]
+    assert [each.head for each in stated_map(twice, both, names)] == [1, 1, 2, 2]
 
 
 @for_all(
@@ -504,25 +510,26 @@ def test_a_map_is_read_by_the_order_of_its_names(text: str) -> None:
 )
 def test_an_output_that_sees_one_input_has_no_second_one(text: str) -> None:
     names, weights = Tokens(("ana", "bo"), ("ana", "bo")), np.array([[[1.0, 0.0], [0.8, 0.2]]])
-    found = maps_in_order([(1, text)], weights, names)
+    found = stated_map([(1, text)], weights, names)
     assert [(e.most, e.second) for e in found] == [(("ana",), ()), (("ana",), ("bo",))]
 
 
 def test_names_over_tables_are_no_map() -> None:
     names, weights = Tokens(("ana", "bo"), ("ana", "bo")), np.array([[[0.9, 0.1], [0.8, 0.2]]])
     heads = [(line, "| | ana | bo |") for line in (1, 3, 5)]
-    assert not maps_in_order(heads, weights, names)
+    assert not stated_map(heads, weights, names)
 
 
 def test_words_of_a_map_with_other_inputs_stay_wrong_and_formulas_are_no_map() -> None:
     names, weights = Tokens(("ana", "bo"), ("ana", "bo")), np.array([[[0.1, 0.9], [0.8, 0.2]]])
-    (first, _) = maps_in_order(
+    (first, _) = stated_map(
         [(1, IN_ORDER[0].replace("melihat bo, lalu ana", "melihat ana, lalu bo"))], weights, names
     )
     assert (first.most, first.second) == (("ana",), ("bo",))
-    assert not maps_in_order([(1, "ana · bo = 3, ana · ana = 2, bo · bo = 1")], weights, names)
-    places = [(1, "ana looks at 0, then 2. bo looks at 0, then 3")]  # no token is the first
-    assert not maps_in_order(places, np.full((1, 2, 3), 1 / 3), Tokens(("ana", "bo"), ("",) * 3))
+    assert not stated_map([(1, "ana · bo = 3, ana · ana = 2, bo · bo = 1")], weights, names)
+    places = "ana looks at 0, then 2. bo looks at 0, then 3"  # no token is the first
+    names = Tokens(("ana", "bo"), ("",) * 3)
+    assert not found_in_order(places, np.full((1, 2, 3), 1 / 3), names)
 
 
 def test_with_two_inputs_words_that_name_the_first_imply_the_second(tmp_path: Path) -> None:
@@ -560,21 +567,37 @@ TWO_HEADS = np.array([[[0.6, 0.1, 0.3], [0.2, 0.1, 0.7], [0.3, 0.5, 0.2]],
     ],
 )
 def test_a_map_of_heads_is_read_from_columns(text: str) -> None:
-    found = map_in_periods([*enumerate(text.split("\n"), start=1)], TWO_HEADS, Tokens())
+    found = stated_map([*enumerate(text.split("\n"), start=1)], TWO_HEADS, Tokens())
     assert [(each.head, each.output, *each.most, *each.second) for each in found] == [
         (1, "1", "1", "3"), (1, "2", "3", "1"), (1, "3", "2", "1"),
         (2, "1", "3", "2"), (2, "2", "1", "2"), (2, "3", "2", "1"),
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("line", "inputs"), [(1, ()), (59, (2,))])
+def test_the_only_input_of_an_output_is_named_near_the_others(
+    line: int, inputs: tuple[int, ...]
+) -> None:
+    weights = np.array([[0, 0, 1], [0.33, 0.67, 0], [0.05, 0.1, 0.85]])
+    lines = [(line, "most 3"), (60, "most 2 second 1"), (61, "most 3 second 2")]
+    names = readings((*lines,), Tokens(), 3)
+    found = (
+        said
+        for each in names
+        for said in maps_in_periods(each.mentions, weights, about=lines_about(lines))
+    )
+    assert {said.inputs for said in found} == {(inputs, (1, 0), (2, 1))}
+
+
 def test_weights_of_one_input_have_no_map_in_columns() -> None:
-    lines = [(1, "1 -> 1"), (2, "2 -> 1")]
-    assert not map_in_periods(lines, np.ones((1, 2, 1)), Tokens())
+    lines, weights = [(1, "1 -> 1"), (2, "2 -> 1")], np.ones((2, 1))
+    (way, *_) = readings((*lines,), Tokens(), 2)
+    assert not [*maps_in_periods(way.mentions, weights, about=lines_about(lines))]
 
 
 @pytest.mark.parametrize("text", ["1 3\n3 1\n2 3", "1 3 2\n3 1", "0.6 0.3\n0.7 0.2\n0.5 0.3"])
 def test_columns_that_the_weights_do_not_rank_so_are_no_map(text: str) -> None:
-    assert not map_in_periods([*enumerate(text.split("\n"), start=1)], TWO_HEADS[:1], Tokens())
+    assert not stated_map([*enumerate(text.split("\n"), start=1)], TWO_HEADS[:1], Tokens())
 
 
 def test_a_sentence_may_name_each_head() -> None:
@@ -583,7 +606,7 @@ def test_a_sentence_may_name_each_head() -> None:
         "then 1. In head 2, token 1 looks at 3, then 2, token 2 at 1, then itself, token 3 at 2, "
         "then 1."
     )
-    found = maps_in_order([(1, text)], TWO_HEADS, Tokens())
+    found = stated_map([(1, text)], TWO_HEADS, Tokens())
     assert [(each.head, *each.most, *each.second) for each in found] == [
         (1, "1", "3"), (1, "3", "1"), (1, "2", "1"), (2, "3", "2"), (2, "1", "2"), (2, "2", "1"),
     ]  # fmt: skip

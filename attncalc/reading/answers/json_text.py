@@ -12,8 +12,8 @@ from attncalc.base.errors import InputError
 from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import connections_in
+from attncalc.reading.answers.map_choice import stated_map
 from attncalc.reading.answers.map_lines import MapReader, told_in
-from attncalc.reading.answers.map_marked import stated_map
 from attncalc.reading.answers.map_words import lexemes_in
 from attncalc.reading.answers.raw import Raw, assembled, is_given, unread
 from attncalc.reading.answers.text import read_text_answer

@@ -9,9 +9,9 @@ from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Unread, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import attention_in, connection_in, is_open, names_in
-from attncalc.reading.answers.map_order import MOST_BETWEEN, NUMBERED, places_of
-from attncalc.reading.answers.map_periods import CALL
+from attncalc.reading.answers.map_order import NUMBERED, places_of
 from attncalc.reading.answers.map_statements import statements
+from attncalc.reading.answers.map_unread import unclear
 from attncalc.reading.answers.map_words import labels_of, lexemes_in, place_of
 from attncalc.reading.naming.name import head_in
 from attncalc.reading.naming.vocabulary import plain_word
@@ -23,12 +23,11 @@ _HINT = re.compile(r"[^\W\d_]|[→⇒⟶⟹↦➔➜←⇐]|[-=]>|<-")
 _RULE = re.compile(r"[\s|+:=─━┼│-]*")
 _ASIDE = re.compile(r"\(([^()\d]{0,60})\)")
 _CELLS = re.compile(rf"[|│&\t{CELL}]|  ++")
-_PLACES, _ALL_PLACES = re.compile(r"\d{1,3}"), re.compile(r"[#%\s]*(?:\[1\])?[\s\[\](),\d]{1,80}")
 _OWN = re.compile(rf"{NUMBERED}|\d{{1,7}} more|.{{0,60}}[_?…].{{0,60}}")
+_TABULAR = "\\begin{tabular}"
 _TEX_ROW = re.compile(
     r"\\\\(?:\[[^\]]{0,20}\])?|\\(?:hline|toprule|midrule|bottomrule|text(?:bf|it|rm)?)\b|[{}]"
 )
-UNCLEAR = 'it seems to be of the map: write it as "output 1 attends to input 3"'
 
 
 class MapReader:
@@ -54,35 +53,22 @@ class MapReader:
         self.told: dict[int, tuple[str, list[WrittenConnection]]] = {}
         self.missed: dict[int, str] = {}
         self.whole: set[int] = set()
-        self.until, self.called = 0, -LONGEST
+        self.until = 0
 
     # -- lines ------------------------------------------------------------------------------------
 
     def takes(self, lines: Sequence[Line], i: int) -> bool:
-        """Return whether a line is of a table of the map, of a sentence about it, or printed.
+        """Return whether a line is of a table of the map or of a sentence about it.
 
         What the rows of a table state is stored.
         """
         if i >= self.until:
             self.until = i + max(1, self._table(lines, i))
         number, text = lines[i].number, lines[i].text
-        if CALL.search(text):
-            self.called = number
-        elif _HINT.search(text) and not text.strip().startswith("ans"):
-            self.called = -LONGEST  # something else is printed below
-        if number not in self.whole and (self._is_printed(lines[i]) or self._is_sentence(text)):
+        if number not in self.whole and self._is_sentence(text):
             self.whole.add(number)
             self.missed[number] = text
         return number in self.whole
-
-    def _is_printed(self, line: Line) -> bool:
-        """Return whether a line has places of inputs, soon below a call such as max.col(A)."""
-        sizes = [each.shape[-2:] for each in self.weights.values()]
-        is_near = any(line.number - self.called <= count + MOST_BETWEEN for count, _ in sizes)
-        if not is_near or not _ALL_PLACES.fullmatch(line.text):
-            return False
-        places = [*map(int, _PLACES.findall(line.text))]
-        return bool(places) and any(max(places) <= most for _, most in sizes)
 
     def _is_sentence(self, text: str) -> bool:
         """Return whether a line ranks outputs and inputs by their numbers, and has no others."""
@@ -272,26 +258,19 @@ def told_in(
     return own, [unclear(line, text) for line, text in texts if line not in read]
 
 
-def unclear(line: int, text: str) -> Unread:
-    """Return a text that seems to be about the map, as one that is not read."""
-    return Unread(line, text, UNCLEAR, False, of_map=True)
-
-
 def with_tables(text: str) -> str:
     """Return a text with LaTeX tables about the map as lines with bars; lines stay lines."""
-    if "\\begin{tabular}" not in text:
-        return text
-    reader, lines = MapReader(Expected()), text.split("\n")
-    begun, is_map = -1, False
-    for i, line in enumerate(lines):
-        if "\\begin{tabular}" in line:
-            begun, is_map = i, False
-        elif begun >= 0 and "&" in line and len(line) < LONGEST:
-            clean = f"| {_TEX_ROW.sub('', line).replace('&', '|')} |"
-            if not is_map and reader.columns(clean):
-                is_map, lines[begun] = True, ""
-            lines[i] = clean if is_map else line
-        elif begun >= 0 and is_map:
-            lines[i] = "" if "\\end{tabular}" in line else _TEX_ROW.sub("", line)
-            begun = -1 if not lines[i] and "\\end{tabular}" in line else begun
-    return "\n".join(lines)
+    reader = MapReader(Expected())
+    first, *pieces = text.split(_TABULAR)
+    return "".join([first, *(_with_bars(piece, reader) for piece in pieces)])
+
+
+def _with_bars(piece: str, reader: MapReader) -> str:
+    """Return what is behind the beginning of a table, with bars if it is about the map."""
+    body, end, rest = piece.partition("\\end{tabular}")
+    rows = [
+        f"| {_TEX_ROW.sub('', line).replace('&', '|')} |" if "&" in line else ""
+        for line in body.split("\n")
+    ]
+    is_map = end and any(map(reader.columns, rows))
+    return "\n".join(rows) + rest if is_map else f"{_TABULAR}{piece}"

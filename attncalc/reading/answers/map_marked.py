@@ -1,26 +1,15 @@
-"""Maps that mark the weights: 0.2, **0.7**, *0.1*; and the choice among all readings of a map."""
+"""Maps that mark the weights: 0.2, **0.7**, *0.1*."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import product
 
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.reading.answers.answer import WrittenConnection
-from attncalc.reading.answers.map_order import (
-    STRUCK,
-    TIE,
-    Said,
-    count_exact,
-    is_ranked,
-    maps_in_order,
-    of_heads,
-)
-from attncalc.reading.answers.map_periods import map_in_periods
-from attncalc.reading.naming.name import Tokens
+from attncalc.reading.answers.map_names import STRUCK
+from attncalc.reading.answers.map_order import TIE, Said, is_ranked
 from attncalc.reading.plain.marks import COMMA
 
 LONGEST = 400
@@ -34,36 +23,8 @@ _WEIGHT = re.compile(
 _POINT = re.compile(rf"\{{?[.,{COMMA}]\}}?")
 
 
-def stated_map(
-    lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens, text: str = ""
-) -> list[WrittenConnection]:
-    """Return the map that names or marks state, and the weights confirm best.
-
-    lines: the lines that belong to no step, with their numbers.
-    heads: the weights of each head, of shape (heads, outputs, inputs).
-    text: the whole text, which may mark the largest weights.
-    """
-    stated, most = maps_in_order(lines, heads, labels), len(heads) * len(heads[0])
-    for other in (map_in_periods, partial(_marked_map, text)):
-        right = count_exact(stated, heads, labels)
-        found = other(lines, heads, labels) if right < most else []
-        is_more = count_exact(found, heads, labels) > right
-        # a map that states as much is not corrected by the weights
-        is_firm = 2 * right > len(stated) and _count_named(found) <= _count_named(stated)
-        if found and (not stated or (is_more and not is_firm)):
-            stated = found
-    return stated
-
-
-def _count_named(lines: Sequence[WrittenConnection]) -> int:
-    """Return how many inputs the lines of a map name."""
-    return sum(len(each.most) + len(each.second) for each in lines)
-
-
-def _marked_map(
-    text: str, lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
-) -> list[WrittenConnection]:
-    """Return the map whose inputs are marked in the rows of the weights; [] if none is.
+def marked_map(text: str, heads: Matrix) -> list[Said]:
+    """Return the map of each head whose inputs are marked in the rows of weights; [] if none is.
 
     One mark is in every row, and another one may be in each row with several weights.
     """
@@ -81,8 +42,7 @@ def _marked_map(
                 lines_of = [line for line, _ in rows]
                 count = len(heads[0])
                 own = [slice(start, start + count) for start in range(0, len(rows), count)]
-                found = [Said((*lines_of[each],), (*inputs[each],), count) for each in own]
-                return of_heads(found, heads, labels)
+                return [Said((*lines_of[each],), (*inputs[each],), count) for each in own]
     return []
 
 

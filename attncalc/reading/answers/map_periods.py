@@ -6,26 +6,21 @@ equal distances in it, and so are the second ones, whatever other names are betw
 
 import re
 from collections.abc import Container, Iterator, Sequence
+from math import log2, prod
 from typing import NamedTuple
 
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.reading.answers.answer import WrittenConnection
-from attncalc.reading.answers.map_order import (
+from attncalc.reading.answers.map_names import (
     LONGEST,
-    MOST_MENTIONS,
-    TIE,
     VECTOR,
+    Lines,
     Mention,
-    Said,
     input_of,
-    is_ranked,
-    of_heads,
-    streams,
 )
+from attncalc.reading.answers.map_order import TIE, Said, is_ranked
 from attncalc.reading.answers.map_words import lexemes_in
-from attncalc.reading.naming.name import Tokens
 
 MOST_PERIOD = 10
 """The most names from one output to the next."""
@@ -45,8 +40,6 @@ _CALLS = (
     r"\[[\w~]{1,9}, ?\w{1,9}\] ?= ?(?:max|sort)\b"
     r"|\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|topk|nlargest)"
 )
-CALL = re.compile(rf"(?:{_CALLS}) ?\(", re.IGNORECASE)
-"""A call of a program that gives the places of the largest weights."""
 _LARGEST = re.compile(
     rf"(?:{_CALLS}|\b(?:(?:sort|order(?:ing)?)(?= ?[(\[])|rank(?:ing|s)?|ordine|ordre|orden|ordem"
     r"|reihenfolge|kolejność|порядок))\b|순위|顺序|順位",
@@ -61,114 +54,46 @@ _SAID = {"attends", "takes", "feeds", "most", "second"}
 
 
 class _Layout(NamedTuple):
-    """Where the columns of a map begin, in names that come back with a period for each output.
+    """Where names of a map are among those of a text; they come back with a period.
 
     columns: the places of the first input, and of the first second input.
     name: the place of the first output, if outputs are a column.
-    inside: how many inputs are in one period; a list of the second ones may follow.
+    others: how many names of each period are in no column.
+    begin, stop, end: the places of the first name, behind the last one, and behind the last period.
     """
 
     period: int
-    rows: int
     columns: tuple[int, ...]
     name: tuple[int, ...]
-    inside: int
-
-    @property
-    def begin(self) -> int:
-        """The place of its first name."""
-        return min(self.columns + self.name)
-
-    @property
-    def stop(self) -> int:
-        """The place behind its last name."""
-        return max(self.columns + self.name) + self.period * (self.rows - 1) + 1
-
-    @property
-    def end(self) -> int:
-        """The place behind its last period."""
-        return max(self.stop, self.begin + self.period * self.rows)
-
-    @property
-    def others(self) -> int:
-        """The names of each period that are in no column."""
-        return self.period - self.inside - len(self.name)
+    others: int
+    begin: int
+    stop: int
+    end: int
 
 
-class _Found(NamedTuple):
-    """A map of one head, and how improbable it is by chance, in bits."""
-
-    bits: float
-    layout: _Layout
-    said: Said
-
-
-_Chain = tuple[float, list[Said]]
-"""The maps of heads, and how improbable they are by chance."""
-
-
-class _Lines(NamedTuple):
+class About(NamedTuple):
     """The lines of words about a map and those soon below, and those below a program's call."""
 
     said: Container[int]
     printed: Container[int]
 
 
-def map_in_periods(
-    lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
-) -> list[WrittenConnection]:
-    """Return the map that names state at equal distances, and the weights confirm; [] if none does.
-
-    lines: the lines that belong to no step, with their numbers.
-    heads: the weights of each head, of shape (heads, outputs, inputs).
-
-    >>> weights = np.array([[[0.4, 0.6], [0.7, 0.3]]])
-    >>> text = "looks at: 1 -> 2, 1; 2 -> 1, 2"
-    >>> [each.says for each in map_in_periods([(1, text)], weights, Tokens())]
-    ['output 1 → input 2, second 1', 'output 2 → input 1, second 2']
-    """
+def lines_about(lines: Lines) -> About:
+    """Return the lines that may be about a map."""
     texts = [(line, text[:LONGEST]) for line, text in lines]
     calls = [line for line, text in texts if _LARGEST.search(text)]
-    about = [n for n, text in texts if any(each.kind in _SAID for each in lexemes_in(text, {}))]
-    below = [{n + k for n in own for k in range(BELOW)} for own in ([*calls, *about], calls)]
-    readings = streams(lines, labels, len(heads[0]), by_section=False, from_zero=bool(calls))
-    best: _Chain = 0.0, []
-    for mentions, _ in readings:
-        best = max(best, _of_names(mentions[-MOST_MENTIONS:], heads, _Lines(*below)), key=_worth)
-    return of_heads(best[1], heads, labels) if best[1] else []
+    said = [n for n, text in texts if any(each.kind in _SAID for each in lexemes_in(text, {}))]
+    return About(*({n + k for n in own for k in range(BELOW)} for own in ([*calls, *said], calls)))
 
 
-def _worth(chain: _Chain) -> tuple[int, float]:
-    """Return how many inputs of an output the maps of all heads state, and their bits."""
-    bits, found = chain
-    return min((max(map(len, each.inputs)) for each in found), default=0), bits
-
-
-def _of_names(mentions: Sequence[Mention], heads: Matrix, lines: _Lines) -> _Chain:
-    """Return the most improbable maps of all heads, behind or beside one another; or no map."""
-    chains: dict[_Found | None, _Chain] = {None: (0.0, [])}
-    for weights in heads:
-        own = dict[_Found | None, _Chain]()
-        several = np.flatnonzero(np.count_nonzero(weights > TIE, axis=1) > 1)
-        # outputs with one weight may be named in another way
-        ways = [np.arange(len(weights)), *[several] * (several.size < len(weights))]
-        found = [*(e for rows in ways for e in _Periods(mentions, weights, rows, lines).found())]
-        for each in [e for e in found if max(map(len, e.said.inputs)) > 1] or found:
-            before = [chain for last, chain in chains.items() if _follows(last, each)]
-            if before:
-                bits, rest = max(before, key=lambda chain: chain[0])
-                own[each] = bits + each.bits, [*rest, each.said]
-        chains = own
-    return max(chains.values(), key=lambda chain: chain[0], default=(0.0, []))
-
-
-def _follows(last: _Found | None, found: _Found) -> bool:
-    """Return whether the map of a head is behind that of the head before, or beside it."""
-    if last is None or found.layout.begin >= last.layout.stop:
-        return True
-    own, other = found.layout, last.layout
-    is_beside = own.period == other.period and {*own.columns}.isdisjoint(other.columns)
-    return is_beside and 0 < own.columns[0] - other.columns[0] < own.period
+def maps_in_periods(
+    mentions: Sequence[Mention], weights: Matrix, *, about: About
+) -> Iterator[Said]:
+    """Yield the maps of a head that names state at equal distances, and the weights confirm."""
+    several = np.flatnonzero(np.count_nonzero(weights > TIE, axis=1) > 1)
+    # outputs with one weight may be named in another way
+    for rows in (np.arange(len(weights)), *[several] * (several.size < len(weights))):
+        yield from _Periods(mentions, weights, rows, about).found()
 
 
 class _Periods:
@@ -178,16 +103,16 @@ class _Periods:
     """
 
     def __init__(
-        self, mentions: Sequence[Mention], weights: Matrix, rows: Matrix, lines: _Lines
+        self, mentions: Sequence[Mention], weights: Matrix, rows: Matrix, lines: About
     ) -> None:
         self.mentions, self.weights, self.rows, self.about = mentions, weights, rows, lines
-        self.choices = np.count_nonzero(weights > TIE, axis=1)
+        self.choices = np.count_nonzero(weights > TIE, axis=1).tolist()
         self.lines = np.array([each.line for each in mentions], int)
         self.at = np.arange(rows.size)
         inputs = [[input_of(each, k) for each in mentions] for k in rows]
         self.inputs = np.array(inputs, int).reshape(rows.size, len(mentions))
 
-    def found(self) -> Iterator[_Found]:
+    def found(self) -> Iterator[Said]:
         """Yield the maps at all distances."""
         own, width = self.weights[self.rows], self.weights.shape[1]
         if self.rows.size < FEWEST or width < FEWEST:
@@ -195,7 +120,7 @@ class _Periods:
         is_there = (self.inputs >= 0) & (self.inputs < width)
         values = np.where(is_there, own[self.at[:, None], np.where(is_there, self.inputs, 0)], -1)
         ranked = np.sort(own)[:, ::-1]
-        is_single = self.choices[self.rows] == 1
+        is_single = np.array(self.choices)[self.rows] == 1
         is_first = values >= ranked[:, :1] - TIE
         is_second = (values >= ranked[:, 1:2] - TIE) & (values > TIE) | is_single[:, None]
         is_output = np.array([each.output for each in self.mentions]) == self.rows[:, None]
@@ -214,7 +139,7 @@ class _Periods:
 
     def _of_period(
         self, period: int, firsts: Matrix, seconds: Matrix, outputs: Matrix
-    ) -> Iterator[_Found]:
+    ) -> Iterator[Said]:
         """Yield the maps, from the places where columns of inputs and of outputs may begin."""
         span = period * (self.rows.size - 1)
         for first in map(int, firsts):
@@ -225,26 +150,40 @@ class _Periods:
                 inside = [each for each in columns if each < first + period]
                 low, high = max(inside) - period, min(inside) + period
                 names = outputs[(outputs > low) & (outputs < high)]
-                name = [int(each) for each in names if each not in columns][:1]
-                layout = _Layout(period, self.rows.size, columns, (*name,), len(inside))
-                if found := self._found(layout):
-                    yield found
+                name = (*(int(each) for each in names if each not in columns),)[:1]
+                begin, stop = min(columns + name), max(columns + name) + span + 1
+                end = max(stop, begin + span + period)
+                others = period - len(inside) - len(name)
+                yield from self._found(_Layout(period, columns, name, others, begin, stop, end))
 
-    def _found(self, layout: _Layout) -> _Found | None:
-        """Return the map of a layout, if the weights rank its inputs so, which is no chance."""
-        inputs, lines = self._inputs(layout)
-        if not all(is_ranked(inputs[k], self.weights[k]) for k in self.rows):
-            return None
-        bits = self._bits(inputs) + len(layout.name) * float(np.log2(self.rows.size))
+    def _found(self, layout: _Layout) -> Iterator[Said]:
+        """Yield the map of a layout, if the weights rank its inputs so, which is no chance."""
+        inputs: list[tuple[int, ...]] = [()] * len(self.weights)
+        lines = [int(self.lines[layout.columns[0]])] * len(self.weights)
+        for i, k in enumerate(self.rows):
+            places = [at + i * layout.period for at in layout.columns[: self.choices[k]]]
+            inputs[k], lines[k] = (*self.inputs[i, places].tolist(),), int(self.lines[places[0]])
+            if not is_ranked(inputs[k], self.weights[k]):
+                return
+        # outputs with the same inputs count once
+        ways = {
+            inputs[k]: prod(self.choices[k] - i for i in range(len(inputs[k]))) for k in self.rows
+        }
+        bits = log2(prod(ways.values()) * self.rows.size ** len(layout.name))
         if bits < self._least(layout):
-            return None
+            return
         for k in np.setdiff1d(np.arange(len(self.weights)), self.rows):
-            only = np.argmax(self.weights[k])
+            only = int(np.argmax(self.weights[k]))
+            is_before = k < self.rows[0]
+            edge = self.mentions[layout.begin if is_before else layout.stop - 1].line
             before = self.mentions[: layout.begin][: -layout.period - 1 : -1]
-            beside = before if k < self.rows[0] else self.mentions[layout.stop :][: layout.period]
-            if here := [each.line for each in beside if input_of(each, int(k)) == only]:
-                inputs[k], lines[k] = (int(only),), here[0]
-        return _Found(bits, layout, Said((*lines,), (*inputs,), layout.rows))
+            beside = before if is_before else self.mentions[layout.stop :][: layout.period]
+            # farther names are of something else, also if the weights would confirm them
+            near = [each for each in beside if abs(each.line - edge) <= NEAR]
+            if here := [each.line for each in near if input_of(each, int(k)) == only]:
+                inputs[k], lines[k] = (only,), here[0]
+        found = Said((*lines,), (*inputs,), len(lines), bits, True, layout.begin, layout.stop)
+        yield found._replace(columns=layout.columns, period=layout.period)
 
     def _least(self, layout: _Layout) -> float:
         """Return how improbable a map of this layout must be by chance, in bits.
@@ -260,7 +199,7 @@ class _Periods:
         gaps = [{" ".join(_WORDS.findall(e.before)) for e in run[j::period]} for j in range(period)]
         are_alike = all(len(each) == 1 for each in gaps[1:])
         are_said = all(any(gaps[(at - begin) % period]) for at in layout.columns if at != begin)
-        steps = np.arange(layout.rows) * period
+        steps = self.at * period
         is_far = any(np.diff(self.lines[at + steps]).max() > NEAR for at in layout.columns)
         is_half = len(layout.columns) == 1 and (layout.others or not (name or is_printed))
         is_lost = is_far and not (name and are_alike and are_said and len(gaps[0]) == 1)
@@ -272,25 +211,7 @@ class _Periods:
             self.lines[at - 1] < self.lines[at] or (at == begin and ":" in run[0].before)
             for at in ends
         )
-        is_ranking = period == self.weights.shape[1] and layout.columns == (begin, begin + 1)
-        is_regular = are_alike and (not layout.others or is_printed or are_said or is_ranking)
+        is_regular = are_alike and (not layout.others or is_printed or are_said)
         if not (is_said or is_whole) or not (is_regular or (name and not layout.others)):
-            return ENOUGH_BITS + float(np.log2(len(self.mentions)))
+            return ENOUGH_BITS + log2(len(self.mentions))
         return 0 if is_printed and is_whole else ENOUGH_BITS / (1 + is_said + is_whole)
-
-    def _inputs(self, layout: _Layout) -> tuple[list[tuple[int, ...]], list[int]]:
-        """Return the inputs of each output in the columns of a layout, and its line."""
-        period, columns = layout.period, layout.columns
-        inputs: list[tuple[int, ...]] = [()] * len(self.weights)
-        lines = [int(self.lines[columns[0]])] * len(self.weights)
-        for i, k in enumerate(self.rows):
-            own = (int(self.inputs[i, at + i * period]) for at in columns[: self.choices[k]])
-            inputs[k], lines[k] = (*own,), int(self.lines[columns[0] + i * period])
-        return inputs, lines
-
-    def _bits(self, inputs: Sequence[tuple[int, ...]]) -> float:
-        """Return how improbable inputs are by chance; outputs with the same ones count once."""
-        ways = {inputs[k]: int(self.choices[k]) for k in self.rows}
-        return sum(
-            float(np.log2(of * max(1, of - 1) if len(own) > 1 else of)) for own, of in ways.items()
-        )

@@ -4,32 +4,26 @@ A sentence is read only if all the tokens it names are outputs and their inputs:
 to input 1 and less to input 2", "1 -> 3, 2 -> 3", "input 3 influences outputs 1 and 2 the most".
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, combinations, groupby, pairwise
+from itertools import chain, groupby, pairwise, product
 from typing import NamedTuple
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.lines import attention_in
-from attncalc.reading.answers.map_order import (
-    SAID,
+from attncalc.reading.answers.map_names import (
     SENTENCE,
     VALUE,
     VECTOR,
-    Fitting,
+    Lines,
     Mention,
-    Order,
-    Said,
-    can_be_said,
     input_of,
-    is_ranked,
-    streams,
-    written,
+    readings,
 )
-from attncalc.reading.answers.map_words import lexemes_in
+from attncalc.reading.answers.map_order import Fitting, Order, Run, Said, is_ranked, written
+from attncalc.reading.answers.map_words import SAID, lexemes_in
 from attncalc.reading.naming.name import Tokens
-from attncalc.reading.naming.vocabulary import plain_word
 
 
 class _Share(NamedTuple):
@@ -41,8 +35,8 @@ class _Share(NamedTuple):
     line: int
 
 
-MOST_NAMED, MOST_OUTPUTS, MOST_WORDS = 40, 8, 4
-"""The most tokens that a sentence names, outputs of one statement, and names that may be words."""
+MOST_NAMED, MOST_OUTPUTS = 40, 8
+"""The most tokens that a sentence names, and outputs of one statement."""
 _DASHED = ("⇢", "⤏", "- ")
 _QUOTES = "'‘’"
 _NOUNS = ("out", "in", "token", "arrow")
@@ -53,7 +47,7 @@ _PASSED = ("token", "all", "", "sep")
 
 
 def statements(
-    lines: Sequence[tuple[int, str]], weights: Mapping[str, Matrix], labels: Tokens
+    lines: Lines, weights: Mapping[str, Matrix], labels: Tokens
 ) -> dict[WrittenConnection, set[int]]:
     """Return the lines of a map that sentences state, with the lines of these sentences.
 
@@ -82,14 +76,15 @@ def statements(
 
 
 def _of_heads(
-    lines: Sequence[tuple[int, str]], heads: Matrix, labels: Tokens
+    lines: Lines, heads: Matrix, labels: Tokens
 ) -> Iterator[tuple[WrittenConnection, set[int]]]:
     best: dict[tuple[int, int], dict[int, int]] = {}
-    for mentions, are_names in streams(lines, labels, len(heads[0]), by_section=False):
-        sides = (labels.queries, labels.keys) if are_names else ()
-        words = [{k for k, name in enumerate(side) if _is_word(name)} for side in sides]
+    names = readings((*lines,), labels, len(heads[0]))
+    for reading in (each for each in names if not each.is_from_zero):
         found: dict[tuple[int, int], tuple[dict[int, int], dict[int, int]]] = {}
-        for head, each in _in_sentences(mentions, heads, partial(_stated, words=words)):
+        for head, each in _in_sentences(
+            reading.mentions, heads, partial(_read, are_names=reading.are_names)
+        ):
             ranks = found.setdefault((head, each.output), ({}, {}))
             ranks[each.role == "s"].setdefault(each.place, each.line)
         for key, (first, second) in found.items():
@@ -98,13 +93,8 @@ def _of_heads(
     for (head, output), inputs in sorted(best.items(), key=lambda each: each[0]):
         rows = [tuple(inputs) if k == output else () for k in range(len(heads[0]))]
         said = Said((min(inputs.values()),) * len(rows), (*rows,), 1)
-        for line in written(said, heads[head - 1], head if len(heads) > 1 else 0, labels):
+        for line in written(said, heads, head - 1, labels):
             yield line, {*inputs.values()}
-
-
-def _is_word(name: str) -> bool:
-    """Return whether the name of a token is also a common word: is, on, the."""
-    return lexemes_in(f"a {name} a", {plain_word(name): name})[1].kind != "number"
 
 
 def _in_sentences(
@@ -149,42 +139,7 @@ def _words(run: Sequence[Mention]) -> list[list[str]]:
     return [*words, [kind for kind in behind[1:] if kind != "data"]]
 
 
-def _stated(
-    run: Sequence[Mention], weights: Matrix, *, words: Sequence[Container[int]]
-) -> Iterator[_Share]:
-    """Yield the inputs of the outputs of a sentence.
-
-    words: the places of outputs, and of inputs, whose names are also common words; none if a
-    sentence names tokens by their numbers.
-    """
-    for own in _without_words(run, words):
-        if read := [*_read(own, weights, words)]:
-            yield from read
-            return
-
-
-def _without_words(
-    run: Sequence[Mention], words: Sequence[Container[int]]
-) -> Iterator[Sequence[Mention]]:
-    """Yield the names of a sentence, with and without those that may be common words."""
-    named = [zip(words, (each.output, each.input), strict=False) for each in run]
-    places = [k for k, own in enumerate(named) if any(place in side for side, place in own)]
-    places = places[:MOST_WORDS]
-    for count in range(len(places) + 1):
-        for dropped in combinations(places, count):
-            kept, gap, is_one = list[Mention](), "", True
-            for k, each in enumerate(run):
-                gap, is_one = f"{gap} {each.before}", is_one and each.goes_on
-                if k not in dropped:
-                    kept.append(each._replace(before=gap, goes_on=is_one) if dropped else each)
-                    gap, is_one = "", True
-            if len(kept) > 1:
-                yield kept
-
-
-def _read(
-    run: Sequence[Mention], weights: Matrix, words: Sequence[Container[int]]
-) -> Iterator[_Share]:
+def _read(run: Sequence[Mention], weights: Matrix, *, are_names: bool) -> Iterator[_Share]:
     """Yield the inputs of the outputs of a sentence, whose names are all tokens."""
     *said, behind = _words(run)
     end = next((i for i, own in enumerate(said) if i and "stop" in own), len(run))
@@ -193,15 +148,15 @@ def _read(
     kinds = {kind for own in (*said, behind) for kind in own}
     gaps = {kind for own in said[1:] for kind in own}
     are_letters = [each.before[-1:].isalpha() or each.before.endswith("_") for each in run]
-    is_said = bool(gaps & SAID or (kinds - gaps) & _SAID_AROUND)
-    is_said = is_said or ({*sides} >= {"out", "in"} and not any(are_letters))
-    if words and run[0].output in words[0]:
-        is_said = is_said and bool(gaps & SAID) and "unknown" not in gaps
+    # the names of tokens may be common words
+    around = {"most"} if are_names else _SAID_AROUND
+    is_said = bool(gaps & SAID or (kinds - gaps) & around)
+    is_said = is_said or ({*sides} >= {"out", "in"} and not (are_names or any(are_letters)))
     is_entry = "arrow" in kinds and any(are_letters) and not all(are_letters)  # q1 -> 3
     is_work = is_entry or any(VECTOR.search(each.before) for each in run)
     if not 1 < len(run) <= MOST_NAMED or kinds & _NO_STATEMENT or not is_said or is_work:
         return
-    are_tokens = bool(words or kinds.intersection(_NOUNS) or any(sides))
+    are_tokens = bool(are_names or kinds.intersection(_NOUNS) or any(sides))
     ranks = (0, 1) if kinds & {"second", "then"} else (0,)
     is_led = ("feeds" in kinds) != ("by" in kinds and bool(kinds & {"attends", "takes", "feeds"}))
     orders = _orders(run, sides, weights, () if is_led else ranks) if are_tokens else []
@@ -253,7 +208,7 @@ def _orders(
                 for side, (role, _) in zip(sides[at:], own, strict=False)
             )
             is_longer = rest is not None and len(own) + len(rest) > len(best[at] or ())
-            if is_longer and fits and can_be_said(run[at : at + len(own)], own):
+            if is_longer and fits and Run(run[at : at + len(own)], own).can_be_said():
                 best[at] = [*own, *(rest or ())]
     return best[0] or []
 
@@ -262,22 +217,19 @@ def _turned(
     run: Sequence[Mention], sides: Sequence[str], weights: Matrix, *, is_led: bool
 ) -> Iterator[Order]:
     """Yield the orders of a statement that names inputs first, and then their outputs."""
-    for count in (1, 2):
-        outputs: list[int] = []
-        inputs = [each.input for each in run[:count]]
-        for mention, side in zip(run[count : count + MOST_OUTPUTS], sides[count:], strict=False):
-            if mention.output in outputs or not 0 <= mention.output < len(weights):
-                break
-            outputs.append(mention.output)
-            is_said = is_led or "in" in sides[:count] or side == "out"
-            if not is_said or not all(is_ranked(inputs, weights[k]) for k in outputs):
-                continue
-            own, stop = (*outputs,), count + len(outputs)
-            order = [*zip("ms"[:count], [own] * count, strict=True), *(("o", (k,)) for k in own)]
+    for count, stop in product((1, 2), range(2, MOST_OUTPUTS + 2)):
+        inputs, outputs = [m.input for m in run[:count]], [m.output for m in run[count:stop]]
+        is_there = count < stop <= len(run) and 0 <= min(outputs) <= max(outputs) < len(weights)
+        is_said = is_led or "in" in sides[:count] or sides[stop - 1 : stop] == ["out"]
+        if not is_there or not is_said or len({*outputs}) < len(outputs):
+            continue
+        own = (*outputs,)
+        order = [*((role, own) for role in "ms"[:count]), *(("o", (k,)) for k in own)]
+        behind = [each.input for each in run[stop : stop + 1]] if count == 1 else []
+        if all(is_ranked(inputs, weights[k]) for k in own):
             yield order
-            behind = [each.input for each in run[stop : stop + 1]] if count == 1 else []
-            if behind and all(is_ranked([*inputs, *behind], weights[k]) for k in own):
-                yield [*order, ("s", own)]  # and then input 2
+        if behind and all(is_ranked([*inputs, *behind], weights[k]) for k in own):
+            yield [*order, ("s", own)]  # and then input 2
 
 
 def _clear(
@@ -288,14 +240,14 @@ def _clear(
     Of two inputs, a word must rank the second.
     """
     count = sides.count("out")
-    inputs = len(run) - count
+    roles = ("o" * count + "ms")[: len(run)]
     if "in" not in sides:  # the inputs of a verb need no noun
         sides = [side or "in" for side in sides]
-    is_ranked_so = inputs == 1 or (inputs == 2 and {"second", "then"} & {*words[-1]})
-    is_clear = [*sides] == ["out"] * count + ["in"] * inputs and count > 0 and bool(is_ranked_so)
-    is_there = all(0 <= each.output < len(weights) for each in run[:count])
-    is_there = is_there and all(0 <= each.input < weights.shape[1] for each in run[count:])
-    outputs = tuple(each.output for each in run[:count])
-    roles = [*("o" * count), *"ms"[:inputs]]
-    own = [*((k,) for k in outputs), *[outputs] * inputs]
-    return [*zip(roles, own, strict=True)] if is_clear and is_there else []
+    outputs, inputs = (*(m.output for m in run[:count]),), [m.input for m in run[count:]]
+    is_clear = 0 < count < len(run) and [*sides] == ["out" if r == "o" else "in" for r in roles]
+    is_ranked_so = "s" not in roles or not {"second", "then"}.isdisjoint(words[-1])
+    are_there = all(0 <= k < len(weights) for k in outputs)
+    are_there = are_there and all(0 <= k < weights.shape[1] for k in inputs)
+    if not (is_clear and is_ranked_so and are_there):
+        return []
+    return [*zip(roles, [*((k,) for k in outputs), *[outputs] * len(inputs)], strict=True)]

@@ -1,8 +1,9 @@
 """The words of sentences about the map: verbs, inputs, and ranks, in nine languages."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
@@ -10,72 +11,32 @@ from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.other_words import ORDINALS
 
 _ROLES = {"O": "out", "Q": "out", "K": "in", "V": "in", "given": "in"}
-_VERBS = {
-    "attends": "attend look focus depend listen rely relies concentrat acht schau beacht "
-    "konzentrier regarde concentre atiend mira enfoca presta guarda dipend olha foca kijk afhang "
-    "关注 依赖 注目",
-    "takes": "divid split shar spread point connect link relat use using get take draws receiv "
-    "pay pays put prefer copy copies lead goes hang sieht bezieh porte let letten",
-    "feeds": "influenc dominat determin drive contribut affect shape beeinfluss bestimm gepragt "
-    "influye influi bepaal beinvloed 影响 影響",
-}  # fmt: skip
-"""Stems of verbs of an output (attends, takes), and of an input (influences)."""
-_WORDS = {
-    "most": "firstly most mostly solid largest highest strongest biggest max maximum main mainly "
-    "greatest primarily primary heaviest top strongly predominantly especially chiefly vor allem "
-    "hauptsachlich meist meiste meisten grosste starksten plus surtout principalement "
-    "principalmente argmax sobre todo soprattutto maggiormente sobretudo vooral grootste meest "
-    "meeste mest nejvic najbardziej eniten leginkabb сильнее больше 가장 제일 最も 一番 主要",
-    "second": "secondly runner dashed less weaker weakly secondary rest remaining bit somewhat "
-    "slightly lesser next 第二名 次之 weniger gestrichelt moins menos meno minder 其次",
-    "then": "then after followed dann gefolgt puis ensuite luego despues poi depois daarna",
-    "equal": "equal equally tie ties tied same both alike gleich gleichauf gleichermassen "
-    "egalement igual empate igualmente ugualmente ambos beide gleichen 相同 一样 同じ",
-    "token": "token tokens word words position positions vector vectors element item wort worter "
-    "mot mots palabra palabras parola parole palavra palavras woord woorden jeton node dot",
-    "out": "row rows zeile zeilen ligne lignes fila filas riga righe linha linhas rij rijen 行",
-    "in": "column columns spalte spalten colonne colonnes columna columnas colonna coluna "
-    "colunas kolom kolommen 列",
-    "all": "all every each alle jede jeder toutes todas todos tutti tutte elke",
-    "self": "itself themselves",
-    "it": "it they",
-    "likewise": "so likewise does do too also idem ebenso auch aussi tambien anche tambem ook",
-    "no": "no not never none nothing nobody neither nor doesn don isn aren cannot kein keine "
-    "nicht nie ne pas aucun aucune ninguna ninguno nessun nessuna non geen niet nenhum nenhuma "
-    "nao",
-    "bad": "except unlike if would should could might may than without unless instead rather "
-    "last whether ausser wenn sauf excepto tranne salvo exceto behalve or oder around",
-    "stop": "because since which where due why hence giving weil denn car parce puisque porque "
-    "pues perche poiche pois omdat given meaning means",
-    "by": "by von durch par por dal dalla dall dallo dai pelo pela",
-    "to": "to vom da on at from with of in for onto upon between zu zur zum auf mit aus fur im "
-    "am a au aux de du des sur dans pour del en con su di nell nella sull em num op naar aan met "
-    "van door",
-    "sep": "and und et y e while whereas but however aber mais pero ma mas maar",
-    "noun": "choice place pick rank wahl choix stelle lugar lieu luogo plaats line lines arrow "
-    "arrows edge connection weight",
-    "": "the an is are was were be been its their only almost exclusively entirely completely "
-    "nearly just very much importance important influential influence weights attention map "
-    "information value values score scores has have had hay there we can see that thus therefore "
-    "extent further about amount degree part das der die den dem ist sind ab ein eine einen l la "
-    "le les el los las lo il gli i o os as un une una uno d dall est sont es son het een wordt "
-    "sich strong close more here clearly well s t highly whole directed going drawn still up out "
-    "other everything only holds true applies fast nur quasi solo solamente seulement apenas "
-    "alleen bijna vrijwel ausschliesslich ganz stark sehr tres muy",
-}  # fmt: skip
-_KINDS = {word: kind for kind, words in reversed(_WORDS.items()) for word in words.split()}
-_STEMS = [(stem, kind) for kind, words in _VERBS.items() for stem in words.split()]
-_NUMBERS = {
-    word: n
-    for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight"], 1)
+
+
+def _entries(file: str) -> dict[str, str]:
+    """Return the lines of a list of words, by the name before the colon; indented lines go on."""
+    text = Path(__file__).with_name(file).read_text(encoding="utf-8").replace("\n  ", " ")
+    return dict(line.split(": ", 1) for line in text.splitlines())
+
+
+def phrases(name: str) -> str:
+    """Return the pattern of phrases with a meaning, in many languages."""
+    words, *others = PHRASES[name].split("; ")
+    parted = rf"\b(?:{words.replace(', ', '|')})\b"
+    return f"(?:{'|'.join([parted, *', '.join(others).split(', ')])})" if others else parted
+
+
+PHRASES = _entries("map_phrases.txt")
+_KINDS = {
+    word: kind.strip("-")
+    for kind, words in reversed(_entries("map_words.txt").items())
+    for word in words.split()
 }
+_STEMS = [(word[:-1], kind) for word, kind in reversed(_KINDS.items()) if word.endswith("*")]
+_NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 _ORDINALS = {plain_word(word): n for word, n in ORDINALS.items()}
-_SIGNS = {"(": "open", ")": "close", ",": "sep", "&": "sep", "/": "sep", ":": "colon",
-          ".": "end", ";": "end", "!": "end", "?": "end", "|": "end", "=": "data", "≈": "data",
-          "、": "sep", "…": "bad", **dict.fromkeys("-–—", "dash"),
-          **dict.fromkeys("'\"“”‘’„«»#%>•·", "")}  # fmt: skip
 _UNPARTED = re.compile("|".join(
-    [each for each in [*_KINDS, *(stem for stem, _ in _STEMS)] if ord(each[0]) > 0x2E80]
+    [each.strip("*") for each in _KINDS if ord(each[0]) > 0x2E80]
     + ["输出", "输入", "出力", "入力", "查询", "クエリ", "キー", "键"]))  # fmt: skip
 """Words of Chinese and Japanese, which have no blanks between them."""
 _DRESS = re.compile(
@@ -101,6 +62,8 @@ _LEXEME = re.compile(
 _NOUNS = ("out", "in", "token")
 _ALIAS = re.compile(r"number open (?:(?:out|in|token) )?number close")
 _NAMES = ("number", "symbol")
+SAID = {"attends", "takes", "feeds", "arrow", "most", "second", "then"}
+"""The kinds of words that state what an output attends to, and how much."""
 _OUTS, _INS, _EITHER = "oOyYzZqQ", "kKvV", "xXcC"
 
 
@@ -182,26 +145,24 @@ def _found(text: str, known: Mapping[str, str]) -> Iterator[Lexeme]:
         if match.start() < end:
             continue
         said, kind = match[0], match.lastgroup or ""
-        if known and kind in ("word", "symbol"):
-            pieces = text[match.start() : match.start() + 80].split(" ", LONGEST_LABEL)
-            if plain_word(pieces[0].rstrip(_AFTER)) not in begins:
-                yield _lexeme(kind, said)
-                continue
-            for count in range(len(pieces[:LONGEST_LABEL]), 0, -1):
-                label = plain_word(" ".join(pieces[:count]).rstrip(_AFTER))
-                if label in known:
-                    end = match.start() + len(" ".join(pieces[:count]).rstrip(_AFTER))
-                    is_word = label in _KINDS
-                    yield Lexeme("doubtful" if is_word else "number", known[label])
-                    break
-            else:
-                yield _lexeme(kind, said)
+        if kind in ("word", "symbol") and (label := _label_at(text, match.start(), begins, known)):
+            end, name = match.start() + len(label), plain_word(label)
+            yield Lexeme("doubtful" if name in _KINDS else "number", known[name])
         elif kind == "quoted":
             inner = said[1:-1].strip(" ,.:")
-            name = known.get(plain_word(inner), inner if inner.isdigit() else "")
-            yield Lexeme("number", name) if name else Lexeme("unknown", inner)
+            label = known.get(plain_word(inner), inner if inner.isdigit() else "")
+            yield Lexeme("number", label) if label else Lexeme("unknown", inner)
         else:
             yield _lexeme(kind, said)
+
+
+def _label_at(text: str, start: int, begins: Container[str], known: Container[str]) -> str:
+    """Return the longest name of a token at a place of a text; "" for none."""
+    pieces = text[start : start + 80].split(" ", LONGEST_LABEL)[:LONGEST_LABEL]
+    if plain_word(pieces[0].rstrip(_AFTER)) not in begins:
+        return ""
+    labels = (" ".join(pieces[:count]).rstrip(_AFTER) for count in range(len(pieces), 0, -1))
+    return next((each for each in labels if plain_word(each) in known), "")
 
 
 def _lexeme(kind: str, said: str) -> Lexeme:
@@ -216,7 +177,7 @@ def _lexeme(kind: str, said: str) -> Lexeme:
     if kind == "ordinal":
         return Lexeme("ordinal", said.rstrip(".ºªstndrh"))
     if kind == "sign":
-        return Lexeme(_SIGNS.get(said, "data"), said)
+        return Lexeme(_KINDS.get(said, "data"), said)
     return Lexeme(kind, said)
 
 

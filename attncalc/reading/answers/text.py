@@ -32,18 +32,19 @@ from attncalc.reading.answers.lines import (
     is_behind_numbers,
     is_open,
 )
-from attncalc.reading.answers.map_lines import MapReader, unclear, with_tables
-from attncalc.reading.answers.map_marked import stated_map
-from attncalc.reading.answers.map_order import (
-    count_exact,
+from attncalc.reading.answers.map_choice import stated_map
+from attncalc.reading.answers.map_lines import MapReader, with_tables
+from attncalc.reading.answers.map_names import sentences_in
+from attncalc.reading.answers.map_order import count_exact
+from attncalc.reading.answers.map_statements import statements
+from attncalc.reading.answers.map_unread import (
     is_prose,
     lines_in_brackets,
     lines_that_may_state,
     may_go_on,
-    sentences_in,
+    unclear,
     words_beside,
 )
-from attncalc.reading.answers.map_statements import statements
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import (
     Part,

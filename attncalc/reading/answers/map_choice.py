@@ -1,0 +1,113 @@
+"""The choice among all that the names and the marks of a text may state as a map."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from attncalc.base.types import Matrix
+from attncalc.reading.answers.answer import WrittenConnection
+from attncalc.reading.answers.map_marked import marked_map
+from attncalc.reading.answers.map_names import MOST_MENTIONS, Lines, Mention, Reading, readings
+from attncalc.reading.answers.map_order import Said, count_exact, is_ranked, maps_in_order, written
+from attncalc.reading.answers.map_periods import lines_about, maps_in_periods
+from attncalc.reading.naming.name import Tokens
+
+Search = Callable[[Sequence[Mention], Matrix], Iterable[Said]]
+
+
+def stated_map(
+    lines: Lines, heads: Matrix, labels: Tokens, text: str = ""
+) -> list[WrittenConnection]:
+    """Return the map that names or marks state, and the weights confirm best; [] if none does.
+
+    lines: the lines that belong to no step, with their numbers.
+    heads: the weights of each head, of shape (heads, outputs, inputs).
+    labels: the names of the tokens.
+    text: the whole text, which may mark the largest weights.
+
+    >>> import numpy as np
+    >>> text = "Peta: je paling melihat am, lalu je. am paling melihat je, lalu am."
+    >>> names = Tokens(("je", "am"), ("je", "am"))
+    >>> weights = np.array([[[0.4, 0.6], [0.7, 0.3]]])
+    >>> [each.says for each in stated_map([(1, text)], weights, names)]
+    ['output je → input am, second je', 'output am → input je, second am']
+    """
+    names, about = readings((*lines,), labels, len(heads[0])), lines_about(lines)
+    from_one = [each for each in names if not each.is_from_zero]
+    counted = names if about.printed else from_one
+    in_lines = [each for each in counted if not each.is_of_sections]
+    searches = (
+        partial(best_map, from_one, maps_in_order),
+        partial(best_map, in_lines, partial(maps_in_periods, about=about)),
+        partial(marked_map, text),
+    )
+    stated, right, most = list[WrittenConnection](), 0, len(heads) * len(heads[0])
+    for search in searches:
+        own = search(heads) if right < most else []
+        found = [each for k, said in enumerate(own) for each in written(said, heads, k, labels)]
+        is_more = count_exact(found, heads, labels) > right
+        # a map that states as much is not corrected by the weights
+        is_firm = 2 * right > len(stated) and _count_named(found) <= _count_named(stated)
+        if found and (not stated or (is_more and not is_firm)):
+            stated, right = found, count_exact(found, heads, labels)
+    return stated
+
+
+def _count_named(lines: Sequence[WrittenConnection]) -> int:
+    """Return how many inputs the lines of a map name."""
+    return sum(len(each.most) + len(each.second) for each in lines)
+
+
+def best_map(names: Sequence[Reading], search: Search, heads: Matrix) -> list[Said]:
+    """Return the best map of each head in all readings; [] if none has one of every head."""
+    found = [(each, _of_heads(each.mentions[-MOST_MENTIONS:], heads, search)) for each in names]
+    maps = [own for each, own in found if each.are_names or all(said.is_sure for said in own)]
+    best = max(filter(None, maps), key=_worths, default=[])
+    return max((own for own in maps if own and _extends(own, best)), key=_worths, default=best)
+
+
+def _extends(longer: Sequence[Said], best: Sequence[Said]) -> bool:
+    """Return whether a map names the same inputs as another, and second ones behind them."""
+    pairs = [
+        pair
+        for own, said in zip(longer, best, strict=True)
+        for pair in zip(own.inputs, said.inputs, strict=True)
+    ]
+    is_same = all(own[: len(other)] == other for own, other in pairs)
+    return is_same and any(len(own) > len(other) for own, other in pairs)
+
+
+def _worths(maps: Sequence[Said]) -> list[tuple[bool, int, float]]:
+    return [each.worth for each in maps]
+
+
+def _of_heads(mentions: Sequence[Mention], heads: Matrix, search: Search) -> list[Said]:
+    """Return what names state about each head; [] if a head is missing.
+
+    If no text names the heads, their maps follow one another, or are beside one another.
+    """
+    if len(heads) > 1 and {each.head for each in mentions} >= {*range(1, len(heads) + 1)}:
+        named = ([m for m in mentions if m.head == k] for k in range(1, len(heads) + 1))
+        found = [[*search(own, weights)] for own, weights in zip(named, heads, strict=True)]
+        if all(found):
+            return [max(own, key=lambda said: said.worth) for own in found]
+    maps: list[list[Said]] = [[]]
+    for weights in heads:
+        longer = []
+        for said in search(mentions, weights):
+            before = [own for own in maps if not own or _follows(own[-1], said)]
+            longer += [[*max(before, key=_worths), said]] if before else []
+        maps = longer
+    if maps:
+        return max(maps, key=_worths)
+    for said in search(mentions, heads[0]):  # in both heads, ...
+        if said.is_of_all and all(all(map(is_ranked, said.inputs, each)) for each in heads):
+            return [said] * len(heads)
+    return []
+
+
+def _follows(last: Said, said: Said) -> bool:
+    """Return whether the map of a head is behind that of the head before, or beside it."""
+    if said.begin >= last.stop:
+        return True
+    is_beside = said.period == last.period > 0 and {*said.columns}.isdisjoint(last.columns)
+    return is_beside and 0 < said.columns[0] - last.columns[0] < said.period

@@ -1,0 +1,111 @@
+"""Lines that look like a part of a map, and what a reader of maps makes of other lines."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from attncalc.reading.answers.answer import Unread, WrittenConnection
+from attncalc.reading.answers.cuts import numbers_of
+from attncalc.reading.answers.map_names import (
+    ASIDE,
+    LONGEST,
+    MOST_LINES,
+    MOST_MENTIONS,
+    SENTENCE,
+    Lines,
+)
+from attncalc.reading.answers.map_words import labels_of, lexemes_in, place_of
+from attncalc.reading.naming.name import Tokens
+
+MOST_BETWEEN = 6
+"""The most other lines before another part of a map."""
+_NAMED = ("number", "doubtful", "symbol", "symbol in", "symbol out")
+_OF_TOKENS = {"out", "in", "token", "symbol", "ordinal"}
+_BARS, _NAME, _LETTERS = re.compile(r"[|│\t]"), re.compile(r"\w+"), re.compile(r"[^\W\d_]+")
+UNCLEAR = 'it seems to be of the map: write it as "output 1 attends to input 3"'
+_WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
+
+
+def is_prose(line: str) -> bool:
+    """Return whether a line has several sentences, so that one may be about the map."""
+    sentences = filter(_WORD.search, SENTENCE.split(line.strip(" .\t")))
+    return not _BARS.search(line) and len([*sentences]) > 1
+
+
+def words_beside(line: str, rows: Collection[tuple[float, ...]]) -> str:
+    """Return the words before and behind the rows of matrices on a line; "" if none is behind."""
+    numbers, before, stop, place = numbers_of(line), "", 0, 0
+    values = [each.value for each in numbers]
+    widths = sorted({*map(len, rows)}, reverse=True)
+    while place < len(numbers):
+        found = (w for w in widths if (*values[place : place + w],) in rows)
+        width = next((w for w in found if place + w <= len(numbers)), 0)
+        if width:
+            if _WORD.search(line, numbers[place].end, numbers[place + width - 1].start):
+                return ""  # the inputs of all weights are named
+            before = before or line[: numbers[place].start]
+            stop = numbers[place + width - 1].end
+        place += max(1, width)
+    return f"{before} | {line[stop:]}" if stop and _NAME.search(line, stop) else ""
+
+
+def lines_that_may_state(lines: Lines, labels: Tokens, *, is_begun: bool) -> Iterator[int]:
+    """Yield the lines that seem to state what outputs attend to: names, and such words.
+
+    is_begun: whether a part of a map is read, which ranks may continue.
+    """
+    known = labels_of((*labels.keys, *labels.queries))
+    for line, text in lines[-MOST_LINES:]:
+        words = lexemes_in(text[:LONGEST], known)
+        kinds = {each.kind.partition(" ")[0] for each in words}
+        named = [each.said for each in words if each.kind in (*_NAMED, "ordinal")]
+        count = len(labels.queries) or MOST_MENTIONS
+        named = [each for each in named if place_of(each, labels.keys) < count]
+        is_list = named in ([*labels.keys], [*labels.queries])
+        are_numbers = all(map(str.isdigit, named)) and not kinds & _OF_TOKENS
+        counted = sum(each.kind in _NAMED for each in words)
+        may_go_on = counted > 1 and (("ordinal", "2") in words or kinds >= {"out", "in"})
+        is_said = bool(kinds & {"attends", "feeds", "most", "arrow"}) or (is_begun and may_go_on)
+        is_asked = "data" in kinds or "…" in text or text.rstrip().endswith("?")
+        is_named = len(named) > 1 or (named and "out" in kinds and kinds & {"attends", "feeds"})
+        if is_said and is_named and not (is_list or are_numbers or is_asked):
+            yield line
+
+
+def may_go_on(lines: Lines, last: int, labels: Tokens) -> bool:
+    """Return whether a line behind a map without second inputs may name them.
+
+    It names a second input, or it is soon after the last line and names as many inputs as it has.
+    """
+    known = labels_of(labels.keys)
+    for number, text in (each for each in lines if last <= each[0] <= last + MOST_LINES):
+        count = sum(word in labels.keys for word in _LETTERS.findall(text))
+        if last < number <= last + MOST_BETWEEN and count >= len(labels.queries):
+            return True
+        words = lexemes_in(text[:LONGEST], known)
+        behind = words if number > last else lexemes_in(_behind(text), known)
+        ranks = {each.kind for each in words}
+        ranks |= {each.said for each in behind if each.kind == "ordinal"}
+        if ranks & {"second", "2"} and any(each.kind in _NAMED for each in words):
+            return True
+    return False
+
+
+def lines_in_brackets(
+    read: Sequence[WrittenConnection], texts: Mapping[int, str], labels: Tokens
+) -> Iterator[int]:
+    """Yield the lines of a map without a second input, which words in brackets may name."""
+    for each in (e for e in read if e.is_told and not e.second):
+        own = {name for e in read if e.line == each.line for name in (e.output, *e.most, *e.second)}
+        words = {*_LETTERS.findall(" ".join(ASIDE.findall(texts[each.line])))}
+        if not (words - own).isdisjoint(labels.keys):
+            yield each.line
+
+
+def _behind(text: str) -> str:
+    """Return the sentences of a line behind its first one."""
+    return " ".join(SENTENCE.split(text[:LONGEST])[1:])
+
+
+def unclear(line: int, text: str) -> Unread:
+    """Return a text that seems to be about the map, as one that is not read."""
+    return Unread(line, text, UNCLEAR, False, of_map=True)
