@@ -35,7 +35,9 @@ _DOCUMENT = r"""\documentclass[10pt]{article}
 \makeatletter
 \renewcommand{\subsection}%
   {\@startsection{subsection}{2}{0pt}{1.5ex plus 1ex}{.2ex}{\large\bfseries}}
+\def\ps@attncalc{\def\@oddhead{\hfil\small\attncalcname}\def\@oddfoot{\hfil\thepage\hfil}}
 \makeatother
+\pagestyle{attncalc}
 """
 FIRST_FONT = {"ja": [r"\let\attncalcfirst\attncalcja"]}
 """Which font has most letters, where it is not the Chinese one."""
@@ -158,8 +160,15 @@ def _body(document: parts.Document, picture: str | None, room: float) -> str:
     smaller = rf"{fit.commands}\setlength{{\arraycolsep}}{{{5 * fit.width:.1f}pt}}{_SKIPS}"
     size = [smaller] if fit.commands else []
     first = FIRST_FONT.get(document.language, [])
-    whole = "\n".join([*_HEAD, *first, *size, *written, r"\endgroup", ""])
+    named = [_on_later_pages(shown)] if room == layout.LINE_OF_OWN else []
+    whole = "\n".join([*named, *_HEAD, *first, *size, *written, r"\endgroup", ""])
     return formulas_in_language(whole, document.language, form=in_latex)
+
+
+def _on_later_pages(document: parts.Document) -> str:
+    """Return what puts the name on a document at the head of all its pages but the first."""
+    names = (each.text for each in document.parts if isinstance(each, parts.Field) and each.text)
+    return rf"\thispagestyle{{plain}}\gdef\attncalcname{{{in_latex(', '.join(names))}}}"
 
 
 class _Latex(parts.DocumentWriter[str]):
