@@ -5,16 +5,15 @@ The format is that of https://gradescope-autograders.readthedocs.io/en/latest/sp
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from attncalc.base.text import in_json
 from attncalc.exporting import template
-from attncalc.exporting.handed_in import CLASS, COURSE
-from attncalc.exporting.rules import Course, write_course
-from attncalc.exporting.wheels import packed, wheel_of_attncalc, wheel_of_numpy
+from attncalc.exporting.handed_in import CLASS, COURSE, PROBLEM
+from attncalc.exporting.rules import Course, Exported, Versions, write_course
+from attncalc.exporting.wheels import Wheel, packed, wheel_of_attncalc, wheel_of_numpy
 from attncalc.languages.catalogue import catalogue
 from attncalc.problem.problem import Problem
-from attncalc.reading.roster import Student
+from attncalc.reading.roster import Student, path_name
 from attncalc.writing.problem_file import write_problem
 
 OLDEST = (3, 11)
@@ -32,23 +31,36 @@ NOTE = (
 FAILED = "This could not be marked. It is not your fault: ask your teacher to look at it."
 
 
-class Autograder(NamedTuple):
-    """The zip, and remarks for the teacher."""
+def exported(problems: Sequence[Versions]) -> Exported:
+    """Return a zip for each problem; each contains the problems of all students of a class."""
+    files: dict[str, bytes] = {}
+    notes: list[str] = []
+    numpy = wheel_of_numpy()
+    for each in problems:
+        (key, course), *_ = each.made
+        alone = {PROBLEM: "".join(write_problem(key.problem))}
+        versions = [own.problem for own, _ in each.made]
+        packing = of_class(each.students, versions) if each.students else alone
+        name = f"{path_name(each.name, 'problem')}.zip"
+        files[name] = autograder(packing, course, key.problem.language, numpy)
+        which = f"problem {each.name}: " if len(problems) > 1 else ""
+        steps = f"{', '.join(course.asked)} are required"
+        notes.append(f"{which}{steps}, {course.possible} points in total")
+    also = f" and numpy for {_python_of(numpy)}" if numpy else ""
+    return Exported(files, (*notes, NOTE.format(also=also)))
 
-    content: bytes
-    notes: tuple[str, ...]
 
-
-def autograder(files: Mapping[str, str], course: Course, language: str) -> Autograder:
+def autograder(
+    files: Mapping[str, str], course: Course, language: str, numpy: Wheel | None
+) -> bytes:
     """Return the zip for a problem.
 
     Marking requires only numpy: both are included as wheels, numpy for the exporting Python and
     system, if these are Linux on x86-64.
     """
     say = catalogue(language).say
-    numpy = wheel_of_numpy()
     wheels = [wheel_of_attncalc(), *([numpy] if numpy else [])]
-    first = f"python{numpy.python[2]}.{numpy.python[3:]}" if numpy else KNOWN[0]
+    first = _python_of(numpy) if numpy else KNOWN[0]
     texts = {
         "setup.sh": template("setup.sh") % _pythons(first),
         "run_autograder": template("run_autograder.sh") % {"ended": json.dumps(say(ENDED))},
@@ -59,9 +71,12 @@ def autograder(files: Mapping[str, str], course: Course, language: str) -> Autog
     }
     packing = {name: text.encode() for name, text in texts.items()}
     packing |= {f"wheels/{wheel.name}": wheel.content for wheel in wheels}
-    points = f"{', '.join(course.asked)} are required, {course.possible} points in total"
-    also = f" and numpy for {first}" if numpy else ""
-    return Autograder(packed(packing), (points, NOTE.format(also=also)))
+    return packed(packing)
+
+
+def _python_of(numpy: Wheel) -> str:
+    """Return the name of the Python of a wheel, such as python3.12."""
+    return f"python{numpy.python[2]}.{numpy.python[3:]}"
 
 
 def of_class(students: Sequence[Student], problems: Sequence[Problem]) -> dict[str, str]:

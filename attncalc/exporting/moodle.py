@@ -13,7 +13,7 @@ from attncalc.base.text import on_a_line
 from attncalc.exporting import template
 from attncalc.exporting.alone import Alone, accepted_alone
 from attncalc.exporting.lines import Line, options_of, right_options
-from attncalc.exporting.rules import Course
+from attncalc.exporting.rules import Course, Exported, Versions
 from attncalc.exporting.worksheet import (
     questions,
     refuse_what_gaps_cannot_hold,
@@ -36,9 +36,14 @@ _EDGES = re.compile(r"[}~#/\"\\]")
 """What ends an answer of a gap, unless a backslash precedes it."""
 
 
-def quiz(parts: Iterable[str]) -> str:
-    """Return the XML of a quiz: questions, each category before its questions."""
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<quiz>\n{"".join(parts)}</quiz>\n'
+def exported(problems: Iterable[Versions], note: str = NOTE) -> Exported:
+    """Return the XML of a quiz: questions, those of a class in a category for each problem."""
+    parts: list[str] = []
+    for each in problems:
+        parts += [category(f"attncalc, problem {each.name}")] if each.students else []
+        parts += each.made
+    quiz = f'<?xml version="1.0" encoding="UTF-8"?>\n<quiz>\n{"".join(parts)}</quiz>\n'
+    return Exported({"": quiz}, (note,))
 
 
 def category(name: str) -> str:
@@ -51,7 +56,7 @@ def category(name: str) -> str:
     return plain(whole)
 
 
-def question(key: Key, course: Course, of_whom: str = "") -> str:
+def version(key: Key, course: Course, student: str = "") -> str:
     """Return the XML of a question; its name, which teachers see, contains the student.
 
     A gap accepts what `check` accepts whatever the other entries are: every usual rounding.
@@ -64,7 +69,7 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     text += questions(key.solution, course, partial(_gaps, key), _drop_downs(key, course))
     words = catalogue(key.problem.language)
     closing = f"<p>{words.say('Each entry is marked separately.')}</p>\n"
-    name = title_of(key.problem) + (f" ({of_whom})" if of_whom else "")
+    name = title_of(key.problem) + (f" ({student})" if student else "")
     filled = template("moodle-question.xml")
     return plain(filled.format(name=escape(on_a_line(name)), text=text + closing))
 

@@ -22,7 +22,7 @@ from attncalc.equations.operation import UnstatedError
 from attncalc.exporting import template, worksheet
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, lines_of, options_of
-from attncalc.exporting.rules import Course
+from attncalc.exporting.rules import Course, Exported, Versions
 from attncalc.grading.causes import made_instead
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
@@ -50,6 +50,22 @@ mark: set_credit(attn_marked[0], attn_marked[1])
 
 interpreted_answer: studentAnswer
 """
+
+
+TITLE = "Attention"
+"""The name of an exam for a class."""
+
+
+def exported(problems: Sequence[Versions]) -> Exported:
+    """Return an exam with a question for each problem."""
+    (first, _), *_ = problems[0].made
+    is_of_class = bool(problems[0].students)
+    title = catalogue(first.problem.language).say(TITLE)
+    whole = exam(
+        title if is_of_class else worksheet.title_of(first.problem),
+        [question(each.made) for each in problems],
+    )
+    return Exported({"": whole}, (NOTE,))
 
 
 def exam(title: str, problems: Iterable[Mapping[str, Any]]) -> str:

@@ -14,12 +14,13 @@ from attncalc.base.text import in_json
 from attncalc.exporting import template, worksheet
 from attncalc.exporting.handed_in import COURSE, PROBLEM
 from attncalc.exporting.lines import Line, options_of, right_options
-from attncalc.exporting.rules import Course, write_course
+from attncalc.exporting.rules import Course, Exported, Versions, write_course
 from attncalc.exporting.typed_in import VERSIONS, Entry, entries_of
 from attncalc.exporting.wheels import wheel_of_attncalc
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import Catalogue, catalogue
 from attncalc.problem.fields import LINES
+from attncalc.reading.roster import path_name
 from attncalc.writing.document import Grid
 from attncalc.writing.problem_file import write_problem
 
@@ -35,6 +36,16 @@ _FEEDBACK = """<pl-submission-panel>
 {{#feedback.verdict}}<p>{{.}}</p>
 {{/feedback.verdict}}</pl-submission-panel>
 """
+
+
+def exported(problems: Sequence[Versions]) -> Exported:
+    """Return the files of a question, or of several in a folder each."""
+    files: dict[str, str | bytes] = {}
+    for each in problems:
+        folder = f"{path_name(each.name, 'problem')}/" if len(problems) > 1 else ""
+        made = of_class(each.made) if each.students else question(*each.made[0])
+        files |= {folder + name: content for name, content in made.items()}
+    return Exported(files, NOTES)
 
 
 def question(key: Key, course: Course) -> dict[str, str | bytes]:

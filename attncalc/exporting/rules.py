@@ -1,10 +1,11 @@
 """The rules of marking for an exported problem: rules, points, and asked steps."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import in_json, of_each
@@ -12,9 +13,29 @@ from attncalc.grading.credit import all_asked
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules
 from attncalc.problem.fields import LINES
+from attncalc.reading.roster import Student
 
 BY_NAME = ("weights", "deductions")
 PENALTIES = ("follow_penalty", "rounding_penalty", "precision_penalty")
+
+
+class Versions(NamedTuple):
+    """A problem with its version for each student of a class.
+
+    Outside of a class it has one version, no students, and no name. A version is a key with its
+    course, or what `version` of the system's module makes of them.
+    """
+
+    name: str
+    students: Sequence[Student]
+    made: Sequence[Any]
+
+
+class Exported(NamedTuple):
+    """The files for a system, by their places in its folder, and notes; a single one has any."""
+
+    files: Mapping[str, str | bytes]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
