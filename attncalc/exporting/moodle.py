@@ -5,7 +5,7 @@ Moodle, and https://docs.moodle.org/en/Embedded_Answers_(Cloze)_question_type.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from xml.sax.saxutils import escape
 
@@ -23,7 +23,7 @@ from attncalc.exporting.worksheet import (
 )
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import catalogue
-from attncalc.problem.fields import LINES
+from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
 
 NOTE = (
@@ -66,7 +66,8 @@ def version(key: Key, course: Course, student: str = "") -> str:
     """
     refuse_what_gaps_cannot_hold(key.solution, course, "Moodle")
     text = statement(key.solution)
-    text += questions(key.solution, course, partial(_gaps, key), _drop_downs(key, course))
+    chooses = partial(_drop_down, key.solution, right_options(key, course))
+    text += questions(key.solution, course, partial(_gaps, key), chooses)
     words = catalogue(key.problem.language)
     closing = f"<p>{words.say('Each entry is marked separately.')}</p>\n"
     name = title_of(key.problem) + (f" ({student})" if student else "")
@@ -84,18 +85,11 @@ def _gaps(key: Key, grid: Grid) -> str:
     return table(grid.rows, grid.columns, [[_gap(each) for each in row] for row in rows])
 
 
-def _drop_downs(key: Key, course: Course) -> Callable[[Line], str] | None:
-    """Return what writes the syntax of a drop-down: each right option earns all, others nothing."""
-    if LINES not in course.asked:
-        return None
-    right = right_options(key)
-    options = [_EDGES.sub(r"\\\g<0>", escape(each)) for each in options_of(key.solution)]
-
-    def chosen(line: Line) -> str:
-        answers = (("=" if n in right[line] else "%0%") + each for n, each in enumerate(options))
-        return "{1:MULTICHOICE:" + "~".join(answers) + "}"
-
-    return chosen
+def _drop_down(solution: Solution, right: Mapping[Line, set[int]], line: Line) -> str:
+    """Return the syntax of a drop-down: each right option earns all, others nothing."""
+    safe = (_EDGES.sub(r"\\\g<0>", escape(each)) for each in options_of(solution))
+    answers = (("=" if n in right[line] else "%0%") + each for n, each in enumerate(safe))
+    return "{1:MULTICHOICE:" + "~".join(answers) + "}"
 
 
 def _gap(accepted: Alone) -> str:

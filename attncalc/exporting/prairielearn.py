@@ -19,8 +19,8 @@ from attncalc.exporting.typed_in import VERSIONS, Entry, entries_of
 from attncalc.exporting.wheels import wheel_of_attncalc
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import Catalogue, catalogue
-from attncalc.problem.fields import LINES
 from attncalc.reading.roster import path_name
+from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
 from attncalc.writing.problem_file import write_problem
 
@@ -104,17 +104,15 @@ def _info(title: str, content: str) -> str:
 def _page(key: Key, course: Course) -> str:
     worksheet.refuse_what_gaps_cannot_hold(key.solution, course, "PrairieLearn", only_finite=False)
     fields, solution = partial(_fields, catalogue(key.problem.language)), key.solution
-    chooses = None
-    if LINES in course.asked:
-        chooses = partial(_drop_down, options_of(solution), right_options(key))
+    chooses = partial(_drop_down, solution, right_options(key, course))
     return worksheet.statement(solution) + worksheet.questions(solution, course, fields, chooses)
 
 
-def _drop_down(options: Sequence[str], right: Mapping[Line, set[int]], line: Line) -> str:
+def _drop_down(solution: Solution, right: Mapping[Line, set[int]], line: Line) -> str:
     """Return a drop-down, which only the server sees whole; of inputs that tie, one is right."""
     answers = (
         f'<pl-answer correct="{str(number == min(right[line])).lower()}">{each}</pl-answer>'
-        for number, each in enumerate(map(worksheet.inert, options))
+        for number, each in enumerate(map(worksheet.inert, options_of(solution)))
     )
     return (
         f'<pl-dropdown answers-name="{line.name}" sort="fixed" blank="true" allow-blank="true">'

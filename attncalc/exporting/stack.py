@@ -212,7 +212,9 @@ def version(key: Key, course: Course, student: str = "") -> str:
         for name in course.steps
         for head in range(1, heads_of(solution, name) + 1) or (0,)
     ]
-    lines = _lines(key, course)
+    # if the weights are asked for, lines are compared with the own ones, too
+    rounds = all(each.name not in course.asked for each in solution.all_weights)
+    lines = right_options(key, course, as_rounded=rounds)
     names = {place.variable for place in places}
     if len(names) < len(places) or max(map(len, names), default=0) > LONGEST:
         raise InputError("the names of these steps are too long for STACK, or alike: use Moodle")
@@ -253,14 +255,6 @@ def _asks(grid: Grid) -> str:
 def _key(solution: Solution, place: Place) -> str:
     digits = np.asarray(solution.shown(place.name), np.float64)
     return matrix(digits[place.head - 1] if place.head else digits)
-
-
-def _lines(key: Key, course: Course) -> dict[Line, set[int]]:
-    """Return the lines of the map that are asked for, and their right options."""
-    if LINES not in course.asked:
-        return {}
-    (weights,) = key.solution.all_weights  # if they are asked for, the own ones are compared
-    return right_options(key, as_rounded=weights.name not in course.asked)
 
 
 def _name(line: Line) -> str:
