@@ -59,26 +59,16 @@ TITLE = "Attention"
 def exported(problems: Sequence[Versions]) -> Exported:
     """Return an exam with a question for each problem."""
     (first, _), *_ = problems[0].made
-    is_of_class = bool(problems[0].students)
-    title = catalogue(first.problem.language).say(TITLE)
-    whole = exam(
-        title if is_of_class else worksheet.title_of(first.problem),
-        [question(each.made) for each in problems],
-    )
-    return Exported({"": whole}, (NOTE,))
-
-
-def exam(title: str, problems: Iterable[Mapping[str, Any]]) -> str:
-    """Return an exam with these questions."""
-    whole = {
-        "name": on_a_line(title),
-        "duration": 0,
-        "percentPass": 0,
-        "question_groups": [
-            {"name": "", "pickingStrategy": "all-ordered", "questions": [each]} for each in problems
-        ],
-    }
-    return f"// Numbas version: exam_results_page_options\n{in_json(whole, indent=1)}\n"
+    title = worksheet.title_of(first.problem)
+    if problems[0].students:
+        title = catalogue(first.problem.language).say(TITLE)
+    groups = [
+        {"name": "", "pickingStrategy": "all-ordered", "questions": [question(each.made)]}
+        for each in problems
+    ]
+    whole = {"name": title, "duration": 0, "percentPass": 0, "question_groups": groups}
+    text = f"// Numbas version: exam_results_page_options\n{in_json(whole, indent=1)}\n"
+    return {"": text}, (NOTE,)
 
 
 def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:

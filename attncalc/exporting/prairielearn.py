@@ -6,7 +6,7 @@ apps/prairielearn/src/schemas/schemas/infoQuestion.json of PrairieLearn.
 
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -39,50 +39,45 @@ _FEEDBACK = """<pl-submission-panel>
 
 
 def exported(problems: Sequence[Versions]) -> Exported:
-    """Return the files of a question, or of several in a folder each."""
+    """Return the files of a question, or of several in a folder each.
+
+    Raises InputError if too many entries are asked for.
+    """
     files: dict[str, str | bytes] = {}
     for each in problems:
         folder = f"{path_name(each.name, 'problem')}/" if len(problems) > 1 else ""
-        made = of_class(each.made) if each.students else question(*each.made[0])
-        files |= {folder + name: content for name, content in made.items()}
-    return Exported(files, NOTES)
+        files |= {folder + name: content for name, content in _question(each).items()}
+    return files, NOTES
 
 
-def question(key: Key, course: Course) -> dict[str, str | bytes]:
-    """Return the files of a question, by name.
-
-    Raises InputError if too many entries, or the lines of the map, are asked for.
-    """
-    files = {PROBLEM: "".join(write_problem(key.problem))}
-    return _files(key, course, files, _page(key, course))
-
-
-def of_class(versions: Sequence[tuple[Key, Course]]) -> dict[str, str | bytes]:
-    """Return the files of a question with a version for each student of a class.
+def _question(problem: Versions) -> dict[str, str | bytes]:
+    """Return the files of a question, of a class with the versions of its students.
 
     The seed of a variant selects the version: questions do not know the student.
     """
-    files: dict[str, str] = {}
-    for number, (key, course) in enumerate(versions, 1):
-        problem = replace(key.problem, student="", code="")  # another student may get it
-        files[f"{VERSIONS}/{number}.json"] = "".join(write_problem(problem))
-        files[f"{VERSIONS}/{number}.html"] = _page(key, course)
-    worksheet.refuse_other_steps(str([*entries_of(key, course)]) for key, course in versions)
-    return _files(*versions[0], files, _STATEMENT)
-
-
-def _files(
-    key: Key, course: Course, problems: Mapping[str, str], page: str
-) -> dict[str, str | bytes]:
+    (key, course), *_ = problem.made
+    files = {PROBLEM: "".join(write_problem(key.problem))}
+    page = _STATEMENT if problem.students else _page(key, course)
+    if problem.students:
+        worksheet.refuse_other_steps(str([*entries_of(*each)]) for each in problem.made)
+        files = dict(_versions(problem.made))
     rules, title = write_course(course), worksheet.title_of(key.problem)
     return {
-        "info.json": _info(title, "".join(problems.values()) + rules),
+        "info.json": _info(title, "".join(files.values()) + rules),
         "question.html": page + _FEEDBACK,
         "server.py": template("server.py.txt"),
-        **problems,
+        **files,
         COURSE: rules,
         WHEEL: wheel_of_attncalc().content,
     }
+
+
+def _versions(made: Sequence[tuple[Key, Course]]) -> Iterator[tuple[str, str]]:
+    """Yield the files of each version: its problem, and its page."""
+    for number, (key, course) in enumerate(made, 1):
+        problem = replace(key.problem, student="", code="")  # another student may get it
+        yield f"{VERSIONS}/{number}.json", "".join(write_problem(problem))
+        yield f"{VERSIONS}/{number}.html", _page(key, course)
 
 
 def _info(title: str, content: str) -> str:

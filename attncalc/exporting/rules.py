@@ -20,22 +20,19 @@ PENALTIES = ("follow_penalty", "rounding_penalty", "precision_penalty")
 
 
 class Versions(NamedTuple):
-    """A problem with its version for each student of a class.
+    """A problem with a version for each student of a class; alone with one, and no students.
 
-    Outside of a class it has one version, no students, and no name. A version is a key with its
-    course, or what `version` of the system's module makes of them.
+    made: for each version its key and course, or what `version` of the system's module makes of
+        them.
     """
 
-    name: str
-    students: Sequence[Student]
     made: Sequence[Any]
+    name: str = ""
+    students: Sequence[Student] = ()
 
 
-class Exported(NamedTuple):
-    """The files for a system, by their places in its folder, and notes; a single one has any."""
-
-    files: Mapping[str, str | bytes]
-    notes: tuple[str, ...]
+Exported = tuple[Mapping[str, str | bytes], tuple[str, ...]]
+"""Files by their places in the folder of a system, or a single file; and notes."""
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def export(flags: Mapping[str, Any]) -> None:
     check_targets(target)  # again, since inputs are known now
     _refuse_another_ending(target, system)
     way = _Way(system, with_known_steps(rules, flags, *samples), points)
-    problems = [Versions("", (), [way.version(samples[0])])]
+    problems = [Versions([way.version(samples[0])])]
     if given is not None:
         problems = list(_of_class(given, way))
     files, notes = way.exporting.exported(problems)
@@ -139,7 +139,7 @@ def _of_class(given: ClassSet, way: _Way) -> Iterator[Versions]:
     made = list(counted(mapped(way.of_student, things, cores()), len(things)))
     each = len(given.students)
     for place, name in enumerate(given.problems):
-        yield Versions(name, given.students, made[place * each : (place + 1) * each])
+        yield Versions(made[place * each : (place + 1) * each], name, given.students)
 
 
 def _target(out: str | None, system: System) -> Target:
