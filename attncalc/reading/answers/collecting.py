@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.copying import LIKE
 from attncalc.reading.answers.expected import Expected, share_alike
@@ -66,6 +67,8 @@ LONGEST_PROSE = 400
 _PAIR = re.compile(r"\d\.\d{1,9}%?,? (?:(?:and|und|et|y) )?[-+]?\d")
 _BESIDE_TOKEN = " \t-*·\"'“”„«»"
 """Characters beside a token: list markers and quotation marks."""
+_BETWEEN_TOKENS = " ·*×•.,;:/→>-–∘()"
+"""Signs between the query and the key of an entry."""
 MOST_ALONE = 2
 """The largest number of unnamed numbers in a line that is not a row."""
 WEAKLY = 1 / 3
@@ -288,7 +291,7 @@ class _Collector(Keeper):
     def _by_own_name(self, block: Block, grid: Grid) -> bool:
         if self._are_several(block, grid):
             return True
-        name = self._of_token(block, grid) or self.name(block.names)
+        name = self._of_token(block, grid) or self._of_pair(block) or self.name(block.names)
         if name is None and len(block.row_names) == 1 and not self.is_fresh:
             name = self.name(block.row_names)
         if name is None:
@@ -326,20 +329,27 @@ class _Collector(Keeper):
             return False
         if name.matrix == "S" and label.matrix in ("S_scaled", "S_masked"):
             return not self._is_row_of(name, grid)
+        if self._row_share(label._replace(row=name.row), grid) > self._row_share(name, grid):
+            return True
         before = [each for each in self.found.parts if each.name == name.matrix]
         own = [each for each in before if each.is_whole or each.row == name.row]
         return any(grid.rows[0] not in each.rows for each in own)
 
     def _is_row_of(self, name: Name, grid: Grid) -> bool:
         """Return whether a row agrees with that row of a step."""
+        return self._row_share(name, grid) >= LIKE
+
+    def _row_share(self, name: Name, grid: Grid) -> float:
+        """Return the share of a row that agrees with that row of a step; 1 for unknown ones."""
         key = self.expected.steps.get(name.matrix)
         if key is None or key.ndim != 2 or name.row > len(key):
-            return True
-        return share_alike(values_of(grid.heads), key[name.row - 1 : name.row]) >= LIKE
+            return 1.0
+        return share_alike(values_of(grid.heads), key[name.row - 1 : name.row])
 
     def _are_several(self, block: Block, grid: Grid) -> bool:
         """Read one number for several entries, a_12 = a_13 = 0, or one row for several rows."""
-        if len(block.names) < 2 or len(grid.rows) > 1:
+        is_negated = any(each.strip()[:1] == "-" for each in block.names[1:])  # k3 = -k2 = (2, 2)
+        if len(block.names) < 2 or len(grid.rows) > 1 or is_negated:
             return False
         said = [self.name([each]) for each in block.names]
         while said and not (said[0] and said[0].row):  # words before it: the first two: a1 = a2 = …
@@ -394,6 +404,19 @@ class _Collector(Keeper):
             return None
         is_there = not shape or row <= shape[-1 if self.expected.by_columns else -2]  # else c = A V
         return label._replace(row=row, number=0) if is_there else None
+
+    def _of_pair(self, block: Block) -> Name | None:
+        """Return the entry of scores or weights that two tokens name: cat·mat = 3, below Scores."""
+        label, labels = self.label, self.expected.labels
+        if label is None or not block.is_single or own_name(label.matrix)[:1] not in ("S", "A"):
+            return None
+        text = block.names[-1].strip() if block.names else ""
+        for query in filter(text.startswith, labels.queries):
+            key = text.removeprefix(query).strip(_BETWEEN_TOKENS) if query else ""
+            if key in labels.keys and key:
+                row, column = labels.row(label.matrix, query), labels.row("K", key)
+                return label._replace(row=row, column=column, number=0)
+        return None
 
     def _of_next_row(self, text: str, grid: Grid) -> Name | None:
         """Return the row behind the last one, if words number it: and the second row is …."""

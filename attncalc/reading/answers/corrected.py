@@ -11,9 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from attncalc.base.text import entry_name
-from attncalc.base.types import Place
+from attncalc.base.types import Matrix, Place
 from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.reading.answers.cuts import Number, numbers_of
+from attncalc.reading.answers.doubting import followed
 from attncalc.reading.answers.expected import Expected, near
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import PROSE
@@ -50,9 +51,10 @@ def with_corrected(
     """
     made = dict(matrices)
     of_steps = [each for each in found.taken if each.what]
-    steps = {line for each in of_steps for line in each.lines}
     listed = {each.line for each in found.unread if each.could_be_matrix}
+    steps = {line for each in of_steps for line in each.lines} - listed
     prose = {each.line for each in found.taken if each.how == PROSE}.union(listed) - steps
+    wrong_ones = [*_wrong(made, expected)]
     for line, sentence in enumerate(text.split("\n"), start=1):
         if line in steps:  # only what is behind its numbers
             sentence = "".join(_BEHIND.split(sentence, maxsplit=1)[1:])
@@ -60,11 +62,11 @@ def with_corrected(
         if len(sentence) > LONGEST or not (is_said or line in prose):
             continue
         above = {each.step for each in of_steps if each.line <= line}
-        wrong = [each for each in _wrong(made, expected) if each[0] in above]
-        said = [each for each in numbers_of(sentence) if each.is_last]
-        said = [each for each in said if each.entry.decimals and is_said] or said
+        wrong = [each for each in wrong_ones if each[0] in above]
+        numbers = [each for each in numbers_of(sentence) if each.is_last]
+        said = [each for each in numbers if each.entry.decimals and is_said] or numbers
         fits = {(name, place): each for name, place, right in wrong for each in said
-                if near(np.array(each.value), np.array(right)).all()}  # fmt: skip
+                if near(np.array(each.value), right).any()}  # fmt: skip
         ((name, place), number) = next(iter(fits.items()), (("", ()), None))
         old = made[name].values[place] if name else np.nan
         is_of_sums = all(each.value in _OF_SUMS for each in said)
@@ -73,8 +75,9 @@ def with_corrected(
         if name and number:
             row = [*made[name].values[place[:-1]]]
             row[place[-1]] = number.value
-            starts = range(len(values) - len(row) + 1) if len(row) > 1 else ()
-            is_whole |= any(values[start : start + len(row)] == row for start in starts)
+            run = [each.value for each in numbers]
+            starts = range(len(run) - len(row) + 1) if len(row) > 1 else ()
+            is_whole |= any(run[start : start + len(row)] == row for start in starts)
         if number and len(fits) == 1 and is_whole and not is_of_sums:
             made[name] = _with_entry(made[name], place, number)
             what = entry_name(name, place)
@@ -82,6 +85,7 @@ def with_corrected(
             found.unread[:] = [each for each in found.unread if each.line != line]
             found.note(line, what, "a correction", sentence.strip())
             found.tell(line, f"{what} {CORRECTED}")
+            wrong_ones = [*_wrong(made, expected)]
         elif is_said and wrong and (fits or not is_of_sums) and line not in listed:
             why = "it may correct an entry: name it, as in Q[2,1] = 3"
             found.leave(line, sentence.strip(), why)
@@ -106,14 +110,16 @@ def with_scanned(
 
 def _wrong(
     matrices: Mapping[str, WrittenMatrix], expected: Expected
-) -> Iterator[tuple[str, Place, float]]:
-    """Yield the entries that differ from the key, with its values."""
-    for name, written in matrices.items():
-        key = expected.steps.get(name)
-        if key is not None and key.shape == written.shape and not expected.by_columns:
-            is_wrong = ~near(written.values, key) & ~np.isnan(written.values)
-            for place in map(tuple, np.argwhere(is_wrong).tolist()):
-                yield name, place, float(key[place])
+) -> Iterator[tuple[str, Place, Matrix]]:
+    """Yield the entries that differ from the key and from what follows, with both right values."""
+    follows = {} if expected.by_columns else followed(matrices, expected)
+    for name, own in follows.items():
+        values, key = matrices[name].values, expected.steps[name]
+        if values.shape != key.shape:
+            continue
+        is_wrong = ~near(values, key) & ~near(values, own) & ~np.isnan(values)
+        for place in map(tuple, np.argwhere(is_wrong).tolist()):
+            yield name, place, np.array([key[place], own[place]])
 
 
 def _with_entry(written: WrittenMatrix, place: Place, number: Number) -> WrittenMatrix:

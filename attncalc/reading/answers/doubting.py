@@ -36,7 +36,7 @@ def questioned(
     matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected, search: Search
 ) -> dict[str, WrittenMatrix]:
     """Return the matrices, with doubtful ones read elsewhere or listed as not read."""
-    follows = _follows(matrices, expected)
+    follows = followed(matrices, expected)
     read = [name for name in expected.steps if name in matrices]
     otherwise = {each.step for each in found.taken if each.how != "its name"}
     named = {each.step for each in found.taken} - otherwise
@@ -162,7 +162,7 @@ def _laid_out(key: Matrix, written: WrittenMatrix) -> Matrix:
     return np.hstack([*key]) if is_side_by_side(written, key) else key
 
 
-def _follows(read: Mapping[str, WrittenMatrix], expected: Expected) -> Mapping[str, Matrix]:
+def followed(read: Mapping[str, WrittenMatrix], expected: Expected) -> Mapping[str, Matrix]:
     """Return the steps that follow from an answer's own matrices."""
     own = expected.whole(read)
     found: dict[str, Matrix] = {}

@@ -209,7 +209,9 @@ def _told(value: Any, expected: Expected | None) -> tuple[list[WrittenConnection
 
 
 def _listing(value: Any) -> str:
-    return " and ".join(map(str, value)) if isinstance(value, list) else str(value)
+    """Return a value as a cell: the inputs of a list, or a dash for none."""
+    listed = value if isinstance(value, list) else [value]
+    return " and ".join(str(each) for each in listed if each is not None) or "-"
 
 
 def _content(text: str, place: str) -> dict[str, Any]:

@@ -97,8 +97,10 @@ _PERCENT = re.compile(
     re.IGNORECASE,
 )
 _PERCENT_FIRST = re.compile(
-    r"(?<=\S[ \t;,|:(\[])%(\d{1,3}(?:[.,]\d{1,6})?)(?=[;,|\s]{1,4}%\d|[ \t]*$)", re.MULTILINE
+    r"(?<=[^\n][ \t;,|:(\[])%(\d{1,3}(?:[.,]\d{1,6})?)(?=[;,|\s]{1,4}%\d|[ \t|]*$)", re.MULTILINE
 )
+_CROSSES = re.compile(r"(?<=[\d×] )×(?=(?: ×)*[ \t]*$)", re.MULTILINE)
+"""Signs for masked entries at the end of a row, where nothing is multiplied."""
 _DECIMAL = rf"-?\d{{1,6}}[.{COMMA}]\d{{1,6}}"
 _SUM = rf"(?:[^\W\d][^\d\n=]{{0,30}} )?{_DECIMAL}(?: [-+–] {_DECIMAL}){{1,20}}[ \t]{{0,9}}"
 _SUMS = re.compile(rf"^{_SUM}(?:\n{_SUM}){{1,20}}$", re.MULTILINE)
@@ -116,6 +118,8 @@ _ILLEGIBLE = re.compile(
 )
 """What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
 LONGEST_ROW = 200
+_ROWS = re.compile(r" / |; ")
+"""Between the rows of a part in a list."""
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
@@ -268,11 +272,7 @@ def _replace_map(
     own_lines |= {e.line for e in found.taken if e.line <= min(numbers) <= e.last}
     behind = max(numbers) + 1  # where the second of the last output may be
     own_lines |= {e.line for e in found.unread if e.of_map and e.line == behind}
-    found.unread[:] = [
-        each
-        for each in found.unread
-        if own_lines.isdisjoint(range(each.line, each.line + each.text.count(" / ") + 1))
-    ]
+    found.unread[:] = [e for e in found.unread if own_lines.isdisjoint(_lines_of(e))]
     found.taken[:] = [
         each
         for each in found.taken
@@ -280,6 +280,11 @@ def _replace_map(
     ]
     found.connections[:] = []
     _take_lines(stated, texts, found)
+
+
+def _lines_of(unread: Unread) -> range:
+    """Return the lines of the rows of an unread part."""
+    return range(unread.line, unread.line + len(_ROWS.split(unread.text)))
 
 
 def _take_lines(
@@ -301,7 +306,7 @@ def _with_ascii_digits(text: str) -> str:
     >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
     ('−0.25 -3', 'x² 1½')
     """
-    text = _PERCENT_FIRST.sub(r"\1%", text)
+    text = _CROSSES.sub("x", _PERCENT_FIRST.sub(r"\1%", text))
     text = _PERCENT.sub("%", _MINUS_INFINITY.sub("-∞", text.replace("\\[Infinity]", "∞")))
     text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(_unread_entry, text)))
     text = _ROOT_VALUE.sub(r"\1", _ROOT.sub("√", text))

@@ -14,7 +14,8 @@ _GIVEN = re.compile(
     r"(?P<sign>->|→|=>|:|(?<=\s)(?=\d))\s*(?P<rest>.{3,600})"
 )
 _ROW = re.compile(
-    r"\s*(?:\d{1,2}[.)]\s+)?(?P<row>[^\s:=|](?:[^:=|]{0,38}[^\s:=|])?)\s*[:=|]\s*(?P<rest>\S.{0,600})"
+    r"\s*(?:\d{1,2}[.)]\s+)?(?P<row>[^\s:=|(](?:[^:=|(]{0,38}[^\s:=|(])?)"
+    r"\s*(?:[:=|]|(?=\([-\d]))\s*(?P<rest>\S.{0,600})"
 )
 _STRUCK = re.compile(r"~~[^~]{1,200}~~|\*?\([^()]{0,80}\)\*?")
 """What is crossed out of a row, and words beside it."""
@@ -122,7 +123,8 @@ def _with_masked(lines: list[str], queries: Sequence[str]) -> list[str]:
 
 def _named_row(match: re.Match[str] | None) -> tuple[str, list[str]]:
     """Return the name of a row and its numbers."""
-    rest = _STRUCK.sub(" ", match["rest"]).strip() if match else ""
+    rest = match["rest"].strip() if match else ""
+    rest = _STRUCK.sub(" ", rest).strip() or rest.strip("()")
     cells = split_row(rest.replace(" / ", "  ")) if rest else None
     return match["row"] if match else "", cells or []
 

@@ -841,7 +841,8 @@ class Witness:
         """Return what a row has no number for: no weight, or -∞ if it has a sign for each."""
         if own_name(name) == "A":
             return Entry("0", Decimal(0))
-        here = self.lines[self.numbers[max(row)].line - 1]
+        first = self.numbers[min(place for place in row if place >= 0)]
+        here = self.lines[first.line - 1][first.end :]
         signs = sum(here.split().count(sign) for sign in MASKED)
         return Entry("-inf", Decimal("-Infinity"), IN_FULL) if signs == row.count(-1) else Entry("")
 
@@ -904,8 +905,8 @@ class Witness:
         is_done = not missing and right == {*read}
         for each, numbers in zip(unread, own, strict=True):
             words = _NUMBERS.split(each.text[:200])
-            known = {""} if is_correction(each.text) else {"", *right}
-            said = {self.beside(word) for word in words} - known
+            known = set[str]() if is_correction(each.text) else right
+            said = {self.beside(word) for word in words} & {*steps} - known
             said |= {word for word in words if word.strip(AROUND) in self.expected.labels}
             rows = map(len, _side_by_side(numbers, *each.text.split("\n")))
             is_row = not is_done and any(row > 1 and row in widths for row in rows)

@@ -1,5 +1,6 @@
 """Names of files, keys and blocks: recognized as in texts, but only without other words."""
 
+import re
 from functools import lru_cache
 
 from attncalc.reading.naming.at_hand import are_there
@@ -8,6 +9,10 @@ from attncalc.reading.naming.vocabulary import says_only_a_step
 from attncalc.reading.plain.tex import without_tex
 
 LONGEST = 80
+_ROOT = re.compile(
+    r"[_ ](?:(?:over|by|div|divided_by|durch|par|por)_)?(?:sqrt|root)_?(?=\d|d_?k)", re.I
+)
+"""A quotient in a key: score_sqrt2, scores_over_sqrt_dk."""
 
 
 def name_of_key(text: str) -> Name | None:
@@ -27,7 +32,7 @@ def name_of_key(text: str) -> Name | None:
 def _name_of_key(text: str) -> Name | None:
     if len(text) > LONGEST:
         return None
-    clean = without_tex(text).text.strip(" `*#:._-")
+    clean = _ROOT.sub(" / √", without_tex(text).text.strip(" `*#:._-"))
     if clean.isdigit() or not clean:
         return None
     name = name_in(clean) or name_in(clean.replace("_", " "))

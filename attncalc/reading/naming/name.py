@@ -58,6 +58,10 @@ _INDEXED = re.compile(
     r"([^\W\d_]{1,30})(?:, ?([^\W\d_]{1,30}))?\}{0,2}"
 )
 """A row or an entry with the names of tokens as indices: q_cat, s_{cat,sat}."""
+_ENTRY_OF = re.compile(
+    r"(?<![^\W\d_])([A-Za-zα]{1,12})(?:\(|_\{?)([^\W\d_]{1,30})[)}]?(?:_|(?=\[))[\[({]?(\d{1,2})[\])}]?$"
+)
+"""An entry of the row of a token: q(cat)_1, q_cat[1]."""
 _OF_EXPRESSION = re.compile(r"[√/^_+*·(.]\s*$|\bsqrt$|\be\^")
 """The text before a number that does not number a row: √2, S/2, e^2."""
 _LEAD = re.compile(
@@ -187,6 +191,7 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
     clean = _SAME.sub(" ", clean)
     clean = _LEAD.sub("", clean.strip(" \t:=.,;#∴→"), count=1)
     clean = _without_calls(clean)
+    clean = _ENTRY_OF.sub(partial(_counted, labels), clean)
     letters = [index[1] for index in _INDEXED.finditer(clean)]
     if len({*letters}) == len(letters):  # q_cat q_sat are headings of columns
         clean = _INDEXED.sub(partial(_counted, labels), clean)
@@ -223,10 +228,12 @@ def _is_turned(name: Name, text: str) -> bool:
 def _counted(labels: Tokens, index: "re.Match[str]") -> str:
     """Return a symbol with the numbers of tokens for their names."""
     letter, first, second = index.groups()
-    if first not in labels or (second or first) not in labels or _symbol(letter) is None:
+    is_counted = bool(second) and second.isdigit()
+    are_tokens = first in labels and (is_counted or (second or first) in labels)
+    if not are_tokens or _symbol(letter) is None:
         return index[0]
     row = labels.row(letter.upper(), first)
-    column = labels.row("K", second) if second else ":"
+    column = second if is_counted else labels.row("K", second) if second else ":"
     return f"{letter}_{{{row},{column}}}" if second or letter[0].isupper() else f"{letter}_{row}"
 
 

@@ -42,6 +42,8 @@ _OF_A_ROW = re.compile(r"[^\W\d_]{1,6}[ _]?\d{1,3}")
 """A possible name of a row without entries: k2."""
 LEAST = 2
 """The smallest number of sections of a sheet."""
+PLACED = 3
+"""The number of cells of an entry with its place: row, column, number."""
 _HAS_NUMBER = re.compile(r"[\d½¼¾?_]")
 
 
@@ -183,8 +185,21 @@ def groups_by_name(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dic
     if len(groups) < 2 or len(rows) < 2 * len(groups):
         return {}
     titles = [title.lower().strip(" .") for title in header[1:3]]
-    found = {name: _without_counts(own, titles) for name, own in groups.items()}
+    found = {name: _placed(own) or _without_counts(own, titles) for name, own in groups.items()}
     return found if all(found.values()) else {}
+
+
+def _placed(rows: Rows) -> Rows:
+    """Return the matrix whose entries have a row each: its row, its column, its number; or []."""
+    if not all(len(row) == PLACED and row[0].isdecimal() and row[1].isdecimal() for row in rows):
+        return []
+    entries = {(int(i), int(j)): cell for i, j, cell in rows}
+    firsts, seconds = (sorted({place[k] for place in entries}) for k in (0, 1))
+    is_whole = len(rows) == len(entries) == len(firsts) * len(seconds)
+    are_counts = all(own == [*range(own[0], own[0] + len(own))] for own in (firsts, seconds))
+    if not is_whole or not are_counts or max(firsts[0], seconds[0]) > 1:
+        return []
+    return [[entries[i, j] for j in seconds] for i in firsts]
 
 
 def _without_counts(rows: Rows, titles: Sequence[str]) -> Rows:
@@ -220,7 +235,7 @@ def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
     """Return the rows of a table without the names around them, and the name in its corner."""
     rows = cells_by_line(lines)
     if "\t" in lines[0].text and not _TABLE.match(lines[0].text):
-        return _named(_without_sums(_without_margin(_filled(rows))))
+        return _named(_filled(_without_sums(_without_margin(rows))))
     framed = any(line.text.lstrip()[:1] in _FRAMES for line in lines)
     is_ours = max(map(len, rows), default=0) <= MOST_OF_FRAME
     if framed and is_ours and rows and not _holds_numbers(rows[0][0]):
@@ -228,7 +243,7 @@ def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
     if rows and all(len(row) == 1 for row in rows):
         parts = [parted(row[0]) or row for row in rows]
         return without_names(fitted(parts)), ""
-    return _named(_without_sums(_filled(rows)))
+    return _named(_filled(_without_sums(rows)))
 
 
 def _framed(rows: Rows) -> Rows:

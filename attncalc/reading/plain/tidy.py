@@ -245,10 +245,10 @@ _DECIMAL = re.compile(r"(?<![\d.])(?<!(?<!\\),)-?\d+,\d+(?!\d|[,.]\d)")
 _ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
 _BESIDE = re.compile(r"\d,\d++(?: ?%)?(?:[ \t]*+[|&;][ \t]*+|[ \t]++)[-+]?\d+(?:,\d+)?(?![\d.])")
 _AMONG_WHOLES = re.compile(
-    r"(?<![\d,.])\d+,\d+ (?:/|e|y|et|und|and|en) [-+]?\d+(?![\d,.])"
-    r"|(?<![\d,.])\d+ (?:/|e|y|et|und|and|en) [-+]?\d+,\d+(?![\d,.])"
+    r"(?m)(?<![\d,.])\d+,\d+ (?:/|[^\W\d_]{1,5}) [-+]?\d+(?= ?(?:[;)\]|]|$))"
+    r"|(?:^|[:;=(\[|]) ?[-+]?\d+ (?:/|[^\W\d_]{1,5}) [-+]?\d+,\d+(?![\d,.])"
 )
-"""Rows that would have several widths if commas separated numbers: 8,5 / 8, and 2,5 e -2."""
+"""Rows that would have several widths if commas separated numbers: 8,5 / 8, and: 4 e -2,5."""
 _MIXED = re.compile(r"\d,\d{2,}, [-−]?\d+,\d{2}")
 """Numbers with commas in a list whose commas have spaces: (-3,01, 1,67)."""
 _BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d{2,6}(?!\d|[,.]\d)")
