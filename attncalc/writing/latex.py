@@ -233,7 +233,7 @@ class _Latex(parts.DocumentWriter[str]):
     def field(self, field: parts.Field) -> Iterator[str]:
         text = r"\hrulefill" if field.text is None else in_latex(field.text)
         label = in_latex(capital(self.say(f"{field.label}:")))
-        yield rf"\noindent {label} {text}{in_rules(field.code)}\par"
+        yield rf"\noindent {label} {text}{in_rules(field.code)}"
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:
         yield _said("; ".join(facts.texts))
@@ -382,7 +382,7 @@ def _height(written: str, fit: _Fit) -> float:
     for wide, high in _PICTURE.findall(written):
         total += int(high) / _beside_maps(int(wide), fit.height)
     titles = {r"\subsection*": 24.0, r"\large\bfseries": 38.0, r"\section*": 20.0}
-    titles |= {r"\includegraphics": 365.0, r"\begin{gather*}": 8.0, r"\raisebox{-\height}": 40.0}
+    titles |= {r"\includegraphics": 365.0, r"\begin{gather*}": 8.0, r"\raisebox{-\height}": 12.0}
     return total + sum(size for name, size in titles.items() if name in written)
 
 
