@@ -74,6 +74,14 @@ def test_a_correction_that_fits_no_entry_or_several_is_listed() -> None:
     assert several.has_unread_matrix
 
 
+def test_a_correction_agrees_with_the_answers_own_mistakes() -> None:
+    queries, keys = "Q = [1 3; 1 1; 2.5 -2]\n", "K = [3 -0.5; 2 -1.5; -2.5 3.5]\n"
+    scores = "S = [1.5 -2.5 8; 5.2 0.5 1; 8.5 8 -13.25]\n"
+    said = "oops, in row 2 the first number must be 2.5"  # of the wrong query: the key has -3.5
+    answer = read(queries + keys + scores + said)
+    assert answer.matrices["S"].values[1].tolist() == [2.5, 0.5, 1]
+
+
 def test_words_about_errors_before_the_steps_or_about_sums_correct_nothing() -> None:
     for text in ("Sorry for being 2 days late.\n\n" + WRONG, WRONG + "each row should sum to 1\n"):
         assert not any("corrected" in remark for remark in read(text).remarks)

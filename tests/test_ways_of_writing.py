@@ -1,9 +1,15 @@
 """Ways of writing that people use, each read completely."""
 
+import json
+
 import numpy as np
 import pytest
 from answer_corpus import expected
 
+from attncalc.grading.key import key_of
+from attncalc.grading.rules import Rules
+from attncalc.problem.samples import sample
+from attncalc.reading import read_stream
 from attncalc.reading.answers import read_answer_bytes
 
 Q = [[1, 3], [-1, 1], [2.5, -2]]
@@ -38,6 +44,10 @@ BOTH = {
     "a corrected row behind another equals sign": "q1 = (1, 3)\n"
     "q2 = [-2, 1] no, a sign is wrong, so = [-1, 1]\nq3 = (2.5, -2)\n"
     "KT =\n3 2 -2.5\n-0.5 -1.5 3.5",
+    "names of rows in R": "Q <- matrix(c(1,3, -1,1, 2.5,-2), nrow=3, byrow=TRUE, dimnames=list("
+    f'c("a","b","c"), NULL))\nK = {KEYS}',
+    "decimal commas between any words": "q1: 1 ja 3\nq2: -1 ja 1\nq3: 2,5 ja -2\n"
+    "k1: 3 ja -0,5\nk2: 2 ja -1,5\nk3: -2,5 ja 3,5",
     "a right row in a message behind a wrong one": f"Q = [1 3; -1 1; 2.5 2]\nK = {KEYS}\n"
     "*the last one is [2.5 -2], of course",
 }
@@ -131,3 +141,75 @@ def test_outputs_of_equal_weights_are_no_inputs_of_a_map() -> None:
     text = "A = [0.33 0.33 0.33; 0.33 0.33 0.33; 0.33 0.33 0.33]\nO = [2 1; 2 1; 2 1]"
     read = read_answer_bytes(text.encode(), "answer.txt", expected("bv2")).matrices
     assert {*read} == {"A", "O"}
+
+
+WORDS = {"labels": ["cat", "sat", "mat"]}
+OF_WORDS = {
+    "two tokens in one name": (
+        "Scores\ncat·cat = 1.5\ncat·sat = -2.5\ncat·mat = 8\nsat·cat = -3.5\nsat·sat = -4.5\n"
+        "sat·mat = 6\nmat·cat = 8.5\nmat·sat = 8\nmat·mat = -13.25\n",
+        {"S": [[1.5, -2.5, 8], [-3.5, -4.5, 6], [8.5, 8, -13.25]]},
+    ),
+    "a token in brackets, and a column": (
+        "k(cat)_1 = 1·3 = 3\nk(cat)_2 = 0 - 0.5 = -0.5\nk(sat)_1 = 2\nk(sat)_2 = -1.5\n"
+        "k(mat)_1 = -2.5\nk(mat)_2 = 5 - 1 - 1.5 = 2.5\n",
+        {"K": [[3, -0.5], [2, -1.5], [-2.5, 2.5]]},
+    ),
+    "a row in brackets that equals another": (
+        "Q\ncat (1; 3)\nsat (-1; 1)\nmat : pareil que cat\n",
+        {"Q": [[1, 3], [-1, 1], [1, 3]]},
+    ),
+    "the negative of another row": (
+        "k1 = (3, -0.5), k2 = (2, -1.5), k3 = -k2 = (-2, 1.5)",
+        {"K": [[3, -0.5], [2, -1.5], [-2, 1.5]]},
+    ),
+    "queries that only count outputs": (
+        "Q = [1 3; -1 1; 2.5 -2]\nOutput vectors:\nfor query 1: -2 | -3\nfor query 2: -2 | -3\n"
+        "for query 3: 1.18 | 0.2\n",
+        {"Q": Q, "O": [[-2, -3], [-2, -3], [1.18, 0.2]]},
+    ),
+}
+"""Answers with names of tokens; some numbers differ from the key, so that only names place them."""
+
+
+@pytest.mark.parametrize(("text", "steps"), OF_WORDS.values(), ids=OF_WORDS)
+def test_names_of_tokens_place_numbers(text: str, steps: dict[str, list[list[float]]]) -> None:
+    fields = json.loads(sample("self").path.read_text("utf-8")) | WORDS
+    key = key_of(read_stream(json.dumps(fields).encode(), "words.json"), Rules())
+    answer = read_answer_bytes(text.encode(), "answer.txt", key.expected)
+    assert {name: each.values.tolist() for name, each in answer.matrices.items()} == steps
+    assert not answer.has_unread_matrix
+
+
+def test_a_sheet_may_have_an_entry_on_each_line() -> None:
+    rows = [
+        f"{name},{i},{j},{number}"
+        for name, matrix in (("query", [[1, 3], [-1, 1], [2.5, 2]]), ("key", K))
+        for i, row in enumerate(matrix, 1)
+        for j, number in enumerate(row, 1)
+    ]
+    text = "\n".join(["step,row,col,value", *rows])
+    read = read_answer_bytes(text.encode(), "a.csv", expected("self")).matrices
+    assert read["Q"].values.tolist() == [[1, 3], [-1, 1], [2.5, 2]]
+    assert read["K"].values.tolist() == K
+
+
+def test_crosses_at_the_end_of_rows_are_masked() -> None:
+    answer = read_answer_bytes(
+        "S_masked\n1.5 × × ×\n-3.5 2 × ×\n8.5 8 1 ×\n1 2 3 4\n".encode(),
+        "a.txt",
+        expected("causal"),
+    )
+    assert np.isneginf(answer.matrices["S_masked"].values[np.triu_indices(4, 1)]).all()
+
+
+def test_the_root_in_a_key_is_no_row() -> None:
+    text = '{"score_sqrt2": {"a": [1, 2, 3], "b": [4, 5, 6], "c": [7, 8, 9], "d": [1, 0, 2]}}'
+    scaled = read_answer_bytes(text.encode(), "a.json", expected("causal")).matrices["S_scaled"]
+    assert scaled.values.tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [1, 0, 2]]
+
+
+def test_percent_signs_may_precede_numbers() -> None:
+    text = "Weights\n| %50   %50 |\n| %67   %33 |\n"
+    weights = read_answer_bytes(text.encode(), "a.txt", expected("self")).matrices["A"]
+    assert weights.values.tolist() == [[0.5, 0.5], [0.67, 0.33]]

@@ -969,8 +969,10 @@ class Witness:
             if all(n.entry.decimals and n.value in known for n in results):
                 return True
         if windows := [*self._windows(unread.line, own)]:
+            is_left = [self.free[each] & ~_are_sums(own) for each in windows]
             return any(
-                not (self.free[each] & is_result & ~_are_sums(own)).any() for each in windows
+                not (each & is_result).any() or self._are_tokens(whole, own, each)
+                for each in is_left
             )
         # the numbers of a column, which are not consecutive, with their powers of e beside them
         last = unread.line + max(4, len(own))
@@ -1000,6 +1002,15 @@ class Witness:
         is_quotient = np.array(["/" in each.entry.text for each in own], bool)
         found: Matrix = within.any(axis=1) | (is_quotient & shares.any(axis=1))
         return found
+
+    def _are_tokens(self, text: str, numbers: list[Number], left: Matrix) -> bool:
+        """Return whether the numbers that are left among read ones count tokens: token 1, …."""
+        counts = [each for each, is_left in zip(numbers, left, strict=True) if is_left]
+        are_behind_words = all(_WORD_BEFORE.search(text, 0, each.start) for each in counts)
+        tokens = len(self.expected.labels.keys) or max(map(len, self.expected.steps.values()))
+        values = [each.value for each in counts]
+        in_order = values == sorted({*values} & {*range(1, tokens + 1)})
+        return are_behind_words and in_order and not left.all()
 
     def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
         """Yield where the same numbers begin on a line, consecutively."""

@@ -11,7 +11,8 @@ _COUNTED_COLUMNS = re.compile(r"(?m)^[ \t]*(?:\[,\d{1,4}\][ \t]*)+$")
 _COUNTED_ROW = re.compile(r"(?m)^([ \t]*)\[\d{1,4},\](?=[ \t]+[-.\d])")
 _MATRIX = re.compile(
     r"\bmatrix\( ?c\(([-+.,\d\s/]{1,4000})\)"
-    r"((?: ?, ?(?:(?:nrow|ncol|byrow) ?= ?)?[\w.]{1,9}){1,3}) ?\)"
+    r"((?: ?, ?(?:(?:nrow|ncol|byrow) ?= ?)?[\w.]{1,9}){1,3})"
+    r"(?: ?, ?dimnames ?= ?list\((?:c\([^()\n]{0,80}\)|[^()\n]){1,160}+\))? ?\)"
 )
 _VECTOR = re.compile(r"\bc\(([^()=]{1,400})\)")
 _BOUND = re.compile(r"\b([rc])bind\(((?:\s*+(?:\w{1,20} ?= ?)?c\([^()=]{1,400}\)\s*+,?){2,100}+)\)")
