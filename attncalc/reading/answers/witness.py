@@ -1007,7 +1007,8 @@ class Witness:
         """Return whether the numbers that are left among read ones count tokens: token 1, …."""
         counts = [each for each, is_left in zip(numbers, left, strict=True) if is_left]
         are_behind_words = all(_WORD_BEFORE.search(text, 0, each.start) for each in counts)
-        tokens = len(self.expected.labels.keys) or max(map(len, self.expected.steps.values()))
+        lengths = map(len, self.expected.steps.values())
+        tokens = len(self.expected.labels.keys) or max(lengths, default=0)
         values = [each.value for each in counts]
         in_order = values == sorted({*values} & {*range(1, tokens + 1)})
         return are_behind_words and in_order and not left.all()
