@@ -78,6 +78,7 @@ _GEMMA_4 = {
     "layer_types": ["sliding_attention", "full_attention"] * 2, "hidden_size_per_layer_input": 0,
 }  # fmt: skip
 _XLNET = {"vocab_size": 31, "d_model": 16, "n_layer": 2, "n_head": 4, "d_inner": 24}
+_XLM = {"vocab_size": 31, "emb_dim": 16, "n_layers": 2, "n_heads": 4}
 _INDEXER = {"index_n_heads": 2, "index_head_dim": 4, "index_topk": 8}
 _COHERE = {
     **_ROTARY, "num_experts": 4, "num_experts_per_tok": 2, "head_dim": 4, "eos_token_id": 1,
@@ -266,6 +267,8 @@ CASES = [
             "hidden_size": 16, "ffn_hidden_size": 7, "moe_num_experts": 4, "moe_top_k": 2,
         },
     }),
+    ("XLMWithLMHeadModel", _XLM), ("XLMForSequenceClassification", _XLM),
+    ("FlaubertWithLMHeadModel", {**_XLM, "tie_word_embeddings": False}),
     ("XLNetModel", _XLNET), ("XLNetLMHeadModel", _XLNET),
     ("XLNetForSequenceClassification", _XLNET),
     ("EsmModel", {**_BERT, "position_embedding_type": "rotary", "pad_token_id": 0}),
@@ -345,6 +348,8 @@ _OTHER_HEADS = {
     "BigBirdForQuestionAnswering": {"attention_type": "original_full"},
     "BigBirdForPreTraining": {"attention_type": "original_full"},
     "SplinterForQuestionAnswering": {},
+    "XLMForQuestionAnswering": {},
+    "XLMForMultipleChoice": {"num_labels": 3},
     "RoFormerForMultipleChoice": {},
     "BertLMHeadModel": {"tie_word_embeddings": False},
 }
@@ -362,6 +367,7 @@ _KEYS_OF_BIASES = ("attention_bias", "mlp_bias", "use_bias", "mamba_proj_bias", 
         ("LongformerForMaskedLM", {**_BERT, "attention_window": [4, 4], "pad_token_id": 1}),
         *((name, {**_BERT, **more}) for name, more in _OTHER_HEADS.items()),
         ("XLNetModel", {**_XLNET, "d_model": 4096}),
+        ("XLNetForQuestionAnswering", _XLNET),
         ("NemotronHForCausalLM", {"tie_word_embeddings": True}),
     ],
 )

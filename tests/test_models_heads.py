@@ -17,6 +17,8 @@ from test_models_transformers import (
     SMALL,
     T5,
     WHISPER,
+    XLM,
+    XLNET,
     in_float64,
     spread_out,
     torch,
@@ -187,6 +189,8 @@ HEADS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "ALBERT of choices": ("AlbertConfig", "AlbertForMultipleChoice", SMALL),
     "MPNet": ("MPNetConfig", "MPNetForSequenceClassification", SMALL | CLASSES),
     "DeBERTa-v2 of choices": ("DebertaV2Config", "DebertaV2ForMultipleChoice", SMALL),
+    "XLM of choices": ("XLMConfig", "XLMForMultipleChoice", XLM),
+    "XLNet of choices": ("XLNetConfig", "XLNetForMultipleChoice", XLNET),
     "MPNet of choices": ("MPNetConfig", "MPNetForMultipleChoice", SMALL),
     "GPT-Neo of tokens": (
         "GPTNeoConfig",

@@ -18,6 +18,7 @@ import attncalc.reading.models
 from attncalc import InputError, count
 from attncalc.reading.models.families import FAMILIES
 from attncalc.reading.models.folder import Config
+from attncalc.reading.models.unknown import WHY
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 FILE = Path(attncalc.reading.models.__file__).with_name("keys.txt")
@@ -122,6 +123,17 @@ def test_a_head_that_sums_layers_is_not_counted(tmp_path: Path) -> None:
     said |= {"conv_stride": [2], "num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2}
     with pytest.raises(InputError, match='"use_weighted_layer_sum" is "True"'):
         counted(tmp_path, "wav2vec2", architectures=["Wav2Vec2ForSequenceClassification"], **said)
+
+
+def test_types_that_are_refused_with_a_reason_are_not_opened() -> None:
+    opened = {kind for each in FAMILIES for kind in each.types}
+    assert not opened & {*WHY}
+
+
+@pytest.mark.slow
+def test_types_that_are_refused_with_a_reason_exist() -> None:
+    auto = pytest.importorskip("transformers.models.auto.configuration_auto")
+    assert not {*WHY} - {*auto.CONFIG_MAPPING_NAMES}
 
 
 @pytest.mark.slow

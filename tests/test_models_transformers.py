@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from tensor_files import save_tensors
 
-from attncalc import InputError, Problem, generate, layers, open_model, solve, trace
+from attncalc import InputError, Problem, count, generate, layers, open_model, solve, trace
+from attncalc.reading.models.described import drafted
 from attncalc.reading.models.families import FAMILIES
 from attncalc.reading.models.folder import Config, find_weights
 from attncalc.reading.models.opening import Model
@@ -56,6 +57,7 @@ LLAMA3 = {
     "rope_theta": 500.0,
 }
 GPT2 = {"vocab_size": 50, "n_positions": 32, "n_embd": 16, "n_layer": 3, "n_head": 4}
+XLM = {"vocab_size": 50, "emb_dim": 16, "n_layers": 3, "n_heads": 4, "pad_token_id": 4}
 YARN = {
     "rope_type": "yarn",
     "rope_theta": 100.0,
@@ -543,6 +545,12 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "MiniCPM3ForCausalLM",
         dict(list(LATENT.items())[:12]) | {"dim_model_base": 4, "scale_emb": 3},
     ),
+    "MiniCPM3, biased": (
+        "MiniCPM3Config",
+        "MiniCPM3ForCausalLM",
+        dict(list(LATENT.items())[:12])
+        | {"dim_model_base": 4, "scale_emb": 3, "attention_bias": True},
+    ),
     "Granite with windows": (
         "GraniteSWAConfig",
         "GraniteSWAForCausalLM",
@@ -596,6 +604,11 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         GROUPED
         | {"head_dim": 4, "residual_multiplier": 0.3, "logits_scaling": 2.0}
         | {"embedding_multiplier": 2.0, "attention_multiplier": 0.3},
+    ),
+    "HyperCLOVA X, normalized before parts alone": (
+        "HyperCLOVAXConfig",
+        "HyperCLOVAXForCausalLM",
+        GROUPED | {"head_dim": 4, "use_post_norm": False},
     ),
     "GPT": ("OpenAIGPTConfig", "OpenAIGPTLMHeadModel", GPT2),
     "BioGPT": ("BioGptConfig", "BioGptForCausalLM", SMALL),
@@ -771,6 +784,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "XLMRobertaForSequenceClassification",
         SMALL | {"num_labels": 3},
     ),
+    "XLM of next words": ("XLMConfig", "XLMWithLMHeadModel", XLM | {"causal": True}),
     "ELECTRA": ("ElectraConfig", "ElectraModel", SMALL | {"embedding_size": 16}),
     "ELECTRA of masked words": (
         "ElectraConfig",
@@ -932,6 +946,13 @@ PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
         T5
         | {"num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1}
         | {"expert_capacity": 8},
+    ),
+    "Switch with a table for each side": (
+        "SwitchTransformersConfig",
+        "SwitchTransformersForConditionalGeneration",
+        T5
+        | {"num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1}
+        | {"expert_capacity": 8, "tie_word_embeddings": False},
     ),
     "LongT5": ("LongT5Config", "LongT5ForConditionalGeneration", T5 | {"local_radius": 2}),
     "T5Gemma": (
@@ -1175,6 +1196,113 @@ def test_encoders_and_decoders_are_those_of_the_package(name: str, tmp_path: Pat
         if layer < count - 1:
             near(solution["Y"], out.decoder_hidden_states[layer + 1])
     near(solve(open_model(tmp_path, **given))["logits"], out.logits[:, -1:])
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("CWM", "layer_types"),
+        ("EXAONE 4", "sliding_window"),
+        ("Granite with windows", "layer_types"),
+        ("Granite MoE with windows", "layer_types"),
+        ("PhiMoE", "lm_head_bias"),
+        ("ESM of tokens, with learned positions", "position_embedding_type"),
+    ],
+)
+def test_keys_that_a_config_omits_are_those_of_its_class(
+    name: str, key: str, tmp_path: Path
+) -> None:
+    kind = type(made(name, tmp_path))
+    path = tmp_path / "config.json"
+    said = json.loads(path.read_text())
+    said.pop(key)
+    path.write_text(json.dumps(said))
+    config = kind.config_class.from_pretrained(tmp_path)
+    config._attn_implementation = config._experts_implementation = "eager"
+    model = kind.from_pretrained(tmp_path, config=config).double().eval()
+    with torch.no_grad():
+        expected = model(torch.tensor([IDS])).logits
+    found = solve(open_model(tmp_path, tokens=IDS))["logits"]
+    near(found, expected[:, -len(found) :])
+
+
+def test_an_adapter_and_two_scalings_are_refused_or_told(tmp_path: Path) -> None:
+    made("Llama", tmp_path)
+    config = tmp_path / "config.json"
+    said = json.loads(config.read_text())
+    assert not open_model(tmp_path, tokens=IDS).remarks
+    (tmp_path / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    remarks = open_model(tmp_path, tokens=IDS).remarks
+    assert remarks == ("adapter_config.json: an adapter in the folder, which is not applied",)
+    scaled = said | {"rope_scaling": {"rope_type": "linear", "factor": 2.0}}
+    config.write_text(json.dumps(scaled))
+    with pytest.raises(InputError, match="where null beside rope_parameters is needed"):
+        open_model(tmp_path, tokens=IDS)
+    name = "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
+    save_tensors(tmp_path / "model.safetensors", **{name: np.zeros((4, 16))})
+    for _ in range(2):
+        with pytest.raises(InputError, match="an adapter alone"):
+            open_model(tmp_path, tokens=IDS)
+        config.unlink(missing_ok=True)
+
+
+def test_names_after_those_of_a_wrapper_are_read(tmp_path: Path) -> None:
+    """As of a compiled model, whose head is also within the wrapper."""
+    made("Llama", tmp_path)
+    expected = solve(open_model(tmp_path, tokens=IDS))["logits"]
+    arrays = {f"_orig_mod.{name}": np.array(e) for name, e in find_weights(tmp_path).items()}
+    save_tensors(tmp_path / "model.safetensors", **arrays)
+    assert np.abs(solve(open_model(tmp_path, tokens=IDS))["logits"] - expected).max() < 1e-5
+
+
+def test_flaubert_normalizes_before_each_part_if_its_config_says_so(tmp_path: Path) -> None:
+    """The package reads its own cache as a list there, which it is not."""
+
+    class NoCache:
+        get_seq_length = staticmethod(lambda: 0)
+        __getitem__ = staticmethod(lambda layer: None)
+
+    config = transformers.FlaubertConfig(**XLM, pre_norm=True)
+    model = spread_out(transformers.FlaubertWithLMHeadModel(config))
+    model.save_pretrained(tmp_path)
+    with torch.no_grad():
+        out = model(torch.tensor([IDS]), cache=NoCache(), output_hidden_states=True)
+    found = solve(open_model(tmp_path, tokens=IDS, layer=0))
+    near(found["Y"], out.hidden_states[1])
+    near(solve(open_model(tmp_path, tokens=IDS))["logits"], out.logits)
+
+
+def test_a_family_in_a_file_may_be_like_xlm(tmp_path: Path) -> None:
+    """Its layers are in several lists, also for the count and a draft."""
+    made("XLM of masked words", tmp_path)
+    expected = solve(open_model(tmp_path, tokens=IDS))["logits"]
+    alike = {"title": "mine", "like": "xlm"}
+    assert (solve(open_model(tmp_path, tokens=IDS, family=alike))["logits"] == expected).all()
+    counts = [count(tmp_path, **more)["parameters"]["total"] for more in ({}, {"family": alike})]
+    assert counts[0] == counts[1]
+    assert json.loads(drafted(tmp_path)[0])["like"] == "xlm"
+
+
+def test_a_family_in_a_file_may_be_like_an_encoder_with_a_decoder(tmp_path: Path) -> None:
+    """And not like its decoder alone, which has a row of its own."""
+    made("BART", tmp_path)
+    given: dict[str, Any] = {"tokens": IDS, "decoder_tokens": [3, 9, 1]}
+    expected = solve(open_model(tmp_path, **given))["logits"]
+    found = solve(open_model(tmp_path, **given, family={"title": "mine", "like": "bart"}))
+    assert (found["logits"] == expected).all()
+
+
+def test_what_of_xlm_is_not_read_is_refused_or_told(tmp_path: Path) -> None:
+    """A layer is no module, padding has no weight, and a sum of languages is not computed."""
+    model = made("XLM of masked words", tmp_path)
+    with pytest.raises(InputError, match="a layer of XLM is no module: not traced"):
+        trace(model, torch.tensor([IDS]))
+    with pytest.raises(InputError, match=r"token 4 is padding \(pad_token_id\)"):
+        open_model(tmp_path, tokens=[3, 4, 5])
+    config = transformers.XLMConfig(**XLM, n_langs=2)
+    transformers.XLMModel(config).save_pretrained(tmp_path)
+    remarks = " ".join(open_model(tmp_path, tokens=IDS).remarks)
+    assert 'no part of what is shown: "lang_embeddings.weight"' in remarks
 
 
 def near(found: Any, expected: Any, most: float = NEAR) -> None:
@@ -1668,6 +1796,14 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
         | {"attn_config": {"kv_n_heads": 1, "clip_qkv": 0.5, "rope_theta": 1e4}}
         | {"ffn_config": DBRX["ffn_config"] | {"moe_normalize_expert_weights": None}},
     ),
+    "XLM": ("XLMConfig", "XLMModel", XLM | {"gelu_activation": False, "pre_norm": True}),
+    "XLM of masked words": ("XLMConfig", "XLMWithLMHeadModel", XLM),
+    "XLM of classes": ("XLMConfig", "XLMForSequenceClassification", XLM | {"num_labels": 3}),
+    "FlauBERT of masked words": (
+        "FlaubertConfig",
+        "FlaubertWithLMHeadModel",
+        XLM | {"tie_word_embeddings": False},
+    ),
     "XLNet": ("XLNetConfig", "XLNetModel", XLNET),
     "XLNet of masked words": ("XLNetConfig", "XLNetLMHeadModel", XLNET | {"ff_activation": "relu"}),
     "XLNet of classes": (
@@ -1698,6 +1834,11 @@ LOCAL: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Gemma4TextConfig",
         "Gemma4ForCausalLM",
         GEMMA_4 | {"num_kv_shared_layers": 2, "use_double_wide_mlp": True, "attention_bias": True},
+    ),
+    "Gemma 4 with biased values of keys": (
+        "Gemma4TextConfig",
+        "Gemma4ForCausalLM",
+        GEMMA_4 | {"attention_k_eq_v": True, "attention_bias": True},
     ),
     "Gemma 4 with values of keys": (
         "Gemma4TextConfig",
@@ -1948,6 +2089,26 @@ WITH_IMAGES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     ),
     "Mistral 3": ("Mistral3", {"model_type": "mistral"}, EYES | {"model_type": "pixtral"}),
     "LLaVA": ("Llava", {"model_type": "llama"}, EYES | {"model_type": "clip_vision_model"}),
+    "LLaVA of Granite, whose factor it leaves out": (
+        "Llava",
+        {"model_type": "granite", "logits_scaling": 4.0, "embedding_multiplier": 2.0},
+        EYES | {"model_type": "clip_vision_model"},
+    ),
+    "Aya Vision, without the factor of Cohere": (
+        "AyaVision",
+        {"model_type": "cohere2", "logit_scale": 0.3},
+        EYES | {"model_type": "siglip_vision_model"},
+    ),
+    "Gemma 3, without a cap": (
+        "Gemma3",
+        {"head_dim": 8, "query_pre_attn_scalar": 6, "final_logit_softcapping": 3.0},
+        EYES,
+    ),
+    "HyperCLOVA X, with its factor": (
+        "HyperCLOVAXVisionV2",
+        {"model_type": "hyperclovax", "logits_scaling": 4.0},
+        QWENS_EYES | {"model_type": "qwen2_5_vl_vision"},
+    ),
     "Qwen2.5-VL": (
         "Qwen2_5_VL",
         {"rope_parameters": AXES | {"mrope_section": [1, 1, 0]}},
@@ -1985,6 +2146,32 @@ def test_the_text_of_a_model_of_text_and_images_is_that_of_its_family(
     problem = open_model(tmp_path, tokens=IDS)
     near(solve(problem)["logits"], expected)
     assert "images are not read: this is the model of text" in problem.remarks
+
+
+@pytest.mark.slow
+def test_keys_of_a_model_around_that_of_text_change_nothing(tmp_path: Path) -> None:
+    """As of MusicFlamingo, whose head_dim is that of its audio."""
+    _, text, vision = WITH_IMAGES["LLaVA"]
+    config = transformers.LlavaConfig(text_config=GROUPED | text, vision_config=vision)
+    spread_out(transformers.LlavaForConditionalGeneration(config)).save_pretrained(tmp_path)
+    expected = solve(open_model(tmp_path, tokens=IDS))["logits"]
+    path = tmp_path / "config.json"
+    outer = {"head_dim": 16, "max_position_embeddings": 2, "sliding_window": 2}
+    path.write_text(json.dumps(json.loads(path.read_text()) | outer))
+    near(solve(open_model(tmp_path, tokens=IDS))["logits"], torch.tensor(expected)[None])
+
+
+@pytest.mark.slow
+def test_the_head_of_a_model_may_be_within_that_of_text(tmp_path: Path) -> None:
+    text = {n: each for n, each in SMALL.items() if n != "num_key_value_heads"}
+    config = transformers.FuyuConfig(
+        text_config=text | {"model_type": "persimmon"}, image_size=8, patch_size=4
+    )
+    model = spread_out(transformers.FuyuForCausalLM(config))
+    model.save_pretrained(tmp_path)
+    with torch.no_grad():
+        expected = model(input_ids=torch.tensor([IDS])).logits[:, -1:]
+    near(solve(open_model(tmp_path, tokens=IDS))["logits"], expected)
 
 
 @pytest.mark.slow

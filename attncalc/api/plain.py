@@ -136,7 +136,8 @@ def _of_family(
 ) -> dict[str, Any]:
     """Return the fields of a layer of a family, whose names start with a path in it."""
     number = _attribute(module, ("layer_idx", "layer_id")) or 0
-    first, start = (family.layers[0].format(each) for each in (0, number))
+    pattern, *_ = family.layers[0].split(" ")
+    first, start = (pattern.format(each) for each in (0, number))
     named_so = {f"{start}{inside}{name}": each for name, each in state.items()}
     named_so.setdefault(f"{first}position_ids", np.zeros(1))  # files have a layer 0
     with saved(named_so, config) as folder:

@@ -212,7 +212,10 @@ def _of_a_family(
         number = opened.model.count - 1 if layer is None else layer
         opened.take(conventions)
         fields = opened.layer(opened.model, number)
-        module = _module(model, opened.model.place(number), opened.model.count)
+        path, *others = opened.model.places_of(number)
+        if others:
+            raise InputError(f"a layer of {opened.model.family.title} is no module: not traced")
+        module = _module(model, path, opened.model.count)
         by_name = isinstance(inputs, Mapping) or hasattr(model, "main_input_name")
         call = called(model, arguments if by_name else _batch(inputs))
         recorded = record(model, module, call, LAYER)

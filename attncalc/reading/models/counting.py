@@ -44,7 +44,7 @@ _SHARED = ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_si
            "shared_intermediate_size")  # fmt: skip
 """The width of a shared expert."""
 _FOURFOLD = ("gpt2", "openai-gpt", "gpt_bigcode", "gptj", "codegen", "gpt_neo", "bloom", "falcon",
-             "mpt")  # fmt: skip
+             "mpt", "xlm", "flaubert")  # fmt: skip
 """The types whose feed-forward part is 4 times as wide as tokens, if the config does not say."""
 _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
@@ -570,12 +570,11 @@ class _Counting:
         self._add("masked", f"{own}S, {own}H", rows[0], hidden, d_k + d_v)
 
     def _feed_forward(
-        self, own: str, inner: int, biases: str, family: Family,
-        experts: tuple[int, ...] = (), rows: int | None = None,
-    ) -> None:  # fmt: skip
+        self, own: str, inner: int, biases: str, family: Family, experts: tuple[int, ...] = ()
+    ) -> None:
         for name in ("1", "3", "2") if family.of("is_gated", self.config) else ("1", "2"):
             ins, outs = (inner, self.d) if name == "2" else (self.d, inner)
-            self._project(own + name, ins, outs, rows, bias=name in biases, experts=experts)
+            self._project(own + name, ins, outs, bias=name in biases, experts=experts)
 
     def _outputs(self, head: Head, has_words: bool) -> None:
         """Add the head: what gives logits of words or classes."""
@@ -591,7 +590,7 @@ class _Counting:
         ins = wide = self.sizes["e" if self.is_narrow else "d"]
         self.sizes["labels"] = len(head.labels) or self._labels()
         if head.behind and is_of_classes:
-            wide = self._size("classifier_proj_size")
+            wide = self._labels() if head.labels else self._size("classifier_proj_size")
             self._project("pre", self.d, wide, bias=True)
         elif "W_pre" in tensors:
             wide = self._hidden(head, tensors["W_pre"], ins)

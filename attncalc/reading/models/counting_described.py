@@ -44,9 +44,9 @@ def count_described(folder: Path, family: Any, load: Load) -> Count:
         of_side = f"{side.family.settings['block']} " if model.decoder else ""
         kinds: dict[Any, list[int]] = {}
         for layer in range(side.count):
-            start = side.place(layer)
-            names = [name for name in side.weights if name.startswith(start)]
-            shapes = tuple((name.removeprefix(start), side.weights.shape(name)) for name in names)
+            starts = side.places_of(layer)
+            names = [name for name in side.weights if name.startswith(starts)]
+            shapes = tuple((_inside(name, starts), side.weights.shape(name)) for name in names)
             kind = repr(side.family.of_layer(side.config, layer)), shapes
             kinds.setdefault(kind, []).append(layer)
             inner |= {*names}
@@ -58,6 +58,13 @@ def count_described(folder: Path, family: Any, load: Load) -> Count:
     for name in (name for name in model.weights if name not in inner):
         _add_tensor(found, model, name, model.weights.shape(name), ("outside the layers", 0))
     return found
+
+
+def _inside(name: str, starts: Sequence[str]) -> str:
+    """Return the name of a tensor in a layer; of one in several lists, after that of its list."""
+    start = next(each for each in starts if name.startswith(each))
+    before = "" if len(starts) == 1 else f"{start.split('.')[-3]}."
+    return before + name.removeprefix(start)
 
 
 def _listed(layers: Sequence[int]) -> str:

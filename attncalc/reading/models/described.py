@@ -148,31 +148,36 @@ def _stated(read: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def check_stated(family: Family, weights: Weights, root: str, start: str, head: str) -> None:
+def check_stated(
+    family: Family, weights: Weights, root: str, starts: tuple[str, ...], head: str
+) -> None:
     """Refuse a family in a file that names a tensor which is not there.
 
     family: the row of the model, or of its decoder.
-    root, start: the prefix of all names, and the start of those of layers, as `model.layers.`.
+    root, starts: the prefix of all names, and the starts of those of layers, as `model.layers.`.
     head: the name of the architecture, whose head is checked.
     """
-    if faults := list(_missing(family, weights, root, start, head)):
+    if faults := list(_missing(family, weights, root, starts, head)):
         raise InputError(in_place(family.source, faults))
 
 
-def _missing(family: Family, weights: Weights, root: str, start: str, head: str) -> Iterator[str]:
+def _missing(
+    family: Family, weights: Weights, root: str, starts: tuple[str, ...], head: str
+) -> Iterator[str]:
+    of_layers = [(start, name) for start in starts for name in weights if name.startswith(start)]
+    inner = [name.removeprefix(start).partition(".")[2] for start, name in of_layers]
     for place, names in family.stated.items():
         key, *more = place.split(".", 1)
         if key == "heads" and not head.endswith(more[0].rpartition(".")[0]):
             continue
         if key in (IN_LAYERS, "shared"):
-            inner = [n[len(start) :].partition(".")[2] for n in weights if n.startswith(start)]
             found = any(f".{each}".endswith(f".{name}") for each in inner for name in names)
             is_before = key == "shared" and root + names[0] in weights
             if not found and not is_before:
                 yield _no_tensor(place, names[0], inner, "in a layer")
         elif not any(name.replace("{}", root) in weights or root + name in weights
                      for name in names):  # fmt: skip
-            outside = [name.removeprefix(root) for name in weights if not name.startswith(start)]
+            outside = [name.removeprefix(root) for name in weights if not name.startswith(starts)]
             yield _no_tensor(place, names[0], outside, "outside the layers")
 
 
@@ -213,7 +218,7 @@ def draft(config: Config, weights: Weights, near: Family | None) -> dict[str, An
         made["like"] = near.types[0]
     stacks = [form.partition("#")[0] for form in alike(weights) if "#" in form]
     stack = max(dict.fromkeys(stacks), key=stacks.count, default=BLANK)
-    starts = [each.format(0, 0) for each in base.layers if each]
+    starts = [each.format(0, 0) for each in " ".join(base.layers).split()]
     if not any(each in f".{name}" for each in starts for name in weights):
         made["layers"] = f"{stack}{{}}."
         base = replace(base, layers=(made["layers"],))
@@ -445,7 +450,7 @@ def _head(given: Any) -> Head:
 
 
 def _like(kind: Any) -> Family:
-    kinds = {each: family for family in FAMILIES for each in family.types}
+    kinds = {each: family for family in reversed(FAMILIES) for each in family.types}
     if _text(kind) not in kinds:
         raise InputError(f": {unknown(kind, kinds)}")
     return kinds[kind]

@@ -310,8 +310,10 @@ _of_first_dense = partial(_hidden_classes, "classifier.dense", "classifier.out_p
 _OF_FIRST_TOKEN = _hidden_classes("pre_classifier", activation="relu")
 
 
-def _t5(side: str, named: str, **own: Any) -> Family:
-    """Return the row of the encoder or the decoder of T5."""
+def _t5(
+    side: str, named: str, tokens: str = "shared.weight {}.embed_tokens.weight", **own: Any
+) -> Family:
+    """Return the row of the encoder or the decoder of T5, whose tables are always tied."""
     shared = "layer.0.SelfAttention.relative_attention_bias.weight"
     return _SIDES[side].like(
         named,
@@ -321,7 +323,7 @@ def _t5(side: str, named: str, **own: Any) -> Family:
         layers=(f"{side}.block.{{}}.",),
         biases="",
         rel_max_distance=a_count("relative_attention_max_distance", default=128),
-        tokens=f"shared.weight {side}.embed_tokens.weight",  # always tied
+        tokens=tokens.format(side),
         ends={"gamma_out": f"{side}.final_layer_norm.weight"},
         is_gated=lambda config, layer: config.is_so(
             "is_gated_act", "gated" in str(config.get("feed_forward_proj", "relu"))
@@ -366,8 +368,8 @@ def _like_t5(named: str, shrinks: Any = 1, **of_both: Any) -> Family:
         outputs={**heads, "ForSequenceClassification": _OF_SEQUENCES},
         **of_both,
     )
-    own = {"count": a_count("num_layers"), "outputs": _OF_TOKENS, "decoder": decoder}
-    return _t5("encoder", named, **own, **of_both)
+    count = a_count("num_layers")
+    return _t5("encoder", named, count=count, outputs=_OF_TOKENS, decoder=decoder, **of_both)
 
 
 _BERT = _POST.like(
@@ -796,6 +798,9 @@ _FALCON_KEY_HEADS = if_so(
 
 
 _WINDOW_BUT_IN_EVERY_4 = a_window_but_in_every(4)
+_WINDOW_BUT_IN_FIRST_OF_4 = where(
+    lambda config, layer: layer % 4 or config.get("layer_types", None), a_window
+)
 _like_cohere = _like_llama(
     "",
     "normalization=layer rope_pairing=interleaved parallel=shared own_gains=each",
@@ -826,6 +831,7 @@ _EXAONE_4 = _like_llama(
     window=if_given("sliding_window", _WINDOW_BUT_IN_EVERY_4),
     positions=if_given("sliding_window", where(_WINDOW_BUT_IN_EVERY_4, "rope", "none"), "rope"),
     own=_OF_OUTPUTS,
+    usual={"sliding_window": 4096},
 )
 _SINKS = {"self_attn.sinks": "sinks"}
 _ROUTED = {"top_k": a_count("num_experts_per_tok")}
@@ -951,6 +957,16 @@ def _is_listed(key: str, *, usual: bool = False, first: int = 0) -> Said:
     return says
 
 
+def _around_if(key: str) -> dict[str, Any]:
+    """Return the fields of a family whose outputs of parts are normalized if a key is true."""
+
+    def rearranged(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
+        is_around = config.is_so(key, True)
+        return {"gamma_2" if n == "gamma_3" and not is_around else n: e for n, e in fields.items()}
+
+    return {"norm": if_so(key, "around", "pre", default=True), "rearranged": rearranged}
+
+
 _GRANITE_MOE = _GRANITE.like(
     "Granite MoE: granitemoe granitemoeshared",
     **_ROUTED,
@@ -984,7 +1000,7 @@ def _own_base(config: Config, layer: int) -> Fraction | None:
 
 
 _OF_BASES = {
-    "window": a_window,
+    "window": _WINDOW_BUT_IN_FIRST_OF_4,
     "rope_base": _own_base,
     "positions": where(_own_base, "rope", "none"),
 }
@@ -1064,19 +1080,12 @@ _LFM2 = _like_llama(
 _ATTENDS = _attends(_never)
 
 
-def _lfm3(config: Config, layer: int, fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a layer of LFM3, whose outputs of parts may not be normalized."""
-    is_around = config.is_so("use_sandwich_norm", True)
-    return {"gamma_2" if n == "gamma_3" and not is_around else n: e for n, e in fields.items()}
-
-
 _LFM3 = _LFM2.like(
     "LFM3: lfm3",
     **_mixed(_ATTENDS, mixers.CONVOLUTION, equations.gated_by_head),
     biases=where(_ATTENDS, _BIASED, _biased("", conv_bias="O")),
-    norm=if_so("use_sandwich_norm", "around", "pre", default=True),
+    **_around_if("use_sandwich_norm"),
     window=where(_ATTENDS, a_window),
-    rearranged=_lfm3,
     own={
         **_LFM2.own,
         **_normed({"2": "post_operator_norm", "3": "ffn_norm", "4": "post_ffn_norm"}),
@@ -1359,6 +1368,61 @@ _OF_EITHER_VERSION = {
     for name, names in _OF_MASKED.tensors.items()
 }
 _OF_DEBERTA = _hidden_classes("pooler.dense", activation=an_activation("pooler_hidden_act"))
+_OF_BEAMS = Head(  # the end of an answer is searched for each of the best starts
+    {},
+    CLASSES,
+    beside=(
+        *("W_beam_start", "W_beam_end", "gamma_beam", "beta_beam", "W_beam_end1"),
+        *("W_beam_answer", "beam_answer"),
+    ),
+    is_read=False,
+)
+_OF_LAST_SUMMARY = _hidden_classes(
+    "sequence_summary.summary",
+    "logits_proj",
+    one_of({"tanh": "tanh", **ACTIVATIONS}, "summary_activation"),
+    "last",
+    asks={"summary_type": ("last",), "summary_use_proj": (True,)},
+)
+_OF_SUMMARY: dict[str, Any] = {
+    "summary_type": ("first",),
+    "summary_use_proj": (True,),
+    "summary_proj_to_labels": (True,),
+    "summary_activation": (None,),
+}
+_XLM = _POST.like(
+    "XLM: xlm flaubert",
+    "places=P pads=pad_token_id",
+    layers=("attentions.{}. layer_norm1.{}. ffns.{}. layer_norm2.{}.",),
+    norm=if_so("pre_norm", "pre", "post"),
+    activation=if_so("gelu_activation", "gelu", "relu", default=True),
+    tokens="embeddings.weight",
+    begins={"P": "position_embeddings.weight", **_at(_NORM, E="layer_norm_emb")},
+    own=_normed({each: f"layer_norm{each}.{{}}" for each in "12"}),
+    outputs={
+        "LMHeadModel": Head(_at(out="pred_layer.proj"), MASKED, "all", is_tied=True),
+        "ForMultipleChoice": Head(
+            _at(out="logits_proj"),
+            CLASSES,
+            "first",
+            behind=("sequence_summary.summary.weight", "sequence_summary.summary.bias"),
+            asks=_OF_SUMMARY,
+            labels=("this choice",),
+        ),
+        "ForSequenceClassification": Head(
+            _at(out="sequence_summary.summary"), CLASSES, "first", asks=_OF_SUMMARY
+        ),
+        **_OF_TOKENS,
+        "ForQuestionAnswering": _OF_BEAMS,
+    },
+    usual={"layer_norm_eps": 1e-12, "pad_token_id": 2},
+    asks={"causal": (False,), "is_encoder": (True,), "asm": (False,), "pad_index": (2,)},
+    remarks=where(
+        lambda config, _: config.count("n_langs", 1) > 1,
+        ("tokens have no language, as without langs",),
+        (),
+    ),
+)
 _DEBERTA_V3 = _BERT.like(
     "DeBERTa-v3: deberta-v2",
     widens="embeddings.embed_proj",
@@ -1550,7 +1614,7 @@ _ESM = _ROBERTA.like(
     own=_normed({"1": "attention.LayerNorm", "2": "LayerNorm"}),
     ends=_at(_NORM, out="encoder.emb_layer_norm_after"),
     asks={**_BERT.asks, "position_embedding_type": ("rotary",)},
-    usual={"emb_layer_norm_before": False},
+    usual={"emb_layer_norm_before": False, "position_embedding_type": "absolute"},
 )
 _GLM_4 = _like_llama(
     "GLM-4: glm4 glm_ocr_text",
@@ -1608,7 +1672,7 @@ FAMILIES: tuple[Family, ...] = (
     _LLAMA,
     _like_llama("Mistral: mistral", window=a_window_of_all),
     _like_llama("Ministral: ministral", window=a_window),
-    _like_llama("CWM: cwm", window=a_window),
+    _like_llama("CWM: cwm", window=_WINDOW_BUT_IN_FIRST_OF_4),
     _like_llama(
         "Ministral 3: ministral3", window=a_window_of_all, equations=equations.tuned_if_long
     ),
@@ -1700,7 +1764,7 @@ FAMILIES: tuple[Family, ...] = (
     _GRANITE,
     _GRANITE.like(
         "HyperCLOVA X: hyperclovax",
-        norm=if_so("use_post_norm", "around", "pre", default=True),
+        **_around_if("use_post_norm"),
         outputs=_shrunk(_factor("logits_scaling", 1.0)),
         own=_around("post_norm1", "post_attention_layernorm", "post_norm2"),
     ),
@@ -1903,17 +1967,23 @@ FAMILIES: tuple[Family, ...] = (
         biases="12",
         outputs={
             "LMHeadModel": Head(_at(out="lm_loss"), MASKED, "all", is_tied=True),
-            "ForSequenceClassification": _hidden_classes(
-                "sequence_summary.summary",
-                "logits_proj",
-                one_of({"tanh": "tanh", **ACTIVATIONS}, "summary_activation"),
-                "last",
-                asks={"summary_type": ("last",), "summary_use_proj": (True,)},
-            ),
+            "ForSequenceClassification": _OF_LAST_SUMMARY,
+            "ForMultipleChoice": replace(_OF_LAST_SUMMARY, labels=("this choice",)),
             **_OF_TOKENS,
+            "ForQuestionAnswering": _OF_BEAMS,
         },
         asks={"attn_type": ("bi",), "bi_data": (False,), "clamp_len": (-1,)},
         remarks=("tokens have no segments, as without token_type_ids",),
+    ),
+    _XLM,
+    _XLM.like(
+        "XLM: xlm flaubert",
+        "block=decoder causal=True",
+        outputs={
+            **_XLM.outputs,
+            "LMHeadModel": replace(_XLM.outputs["LMHeadModel"], gives=NEXT, reads="last"),
+        },
+        asks={**_XLM.asks, "causal": (True,)},
     ),
     _DEBERTA_V3,
     _DEBERTA_V3.like(
@@ -2229,6 +2299,7 @@ FAMILIES: tuple[Family, ...] = (
     _like_t5(
         "Switch: switch_transformers",
         _t5_shrinks,
+        tokens="{}.embed_tokens.weight shared.weight",
         top_k=1,
         router_norm=False,
         longest=a_count("expert_capacity"),
@@ -2411,7 +2482,7 @@ FAMILIES: tuple[Family, ...] = (
     _YOUTU,
     _YOUTU.like(
         "MiniCPM3: minicpm3",
-        biases=_BIASED,
+        biases=_biased("", attention_bias="O", mlp_bias="123"),
         rope_pairing="halves",
         residual_scale=_depth_scale,
         factor=_factor("scale_emb"),
@@ -2467,6 +2538,7 @@ FAMILIES: tuple[Family, ...] = (
         window=a_window_of_all,
         ends=_LAST,
         outputs={"ForCausalLM": replace(_OF_BIASED_WORDS, optional={"b_out": "lm_head_bias"})},
+        usual={"lm_head_bias": False},
         asks={"num_experts_per_tok": (2,)},
     ),
     _like_llama(
@@ -2617,20 +2689,27 @@ FAMILIES += (
 """A table of names, for each family."""
 
 
-def _within(text: Family) -> Family:
-    """Return the row of a model of text within one that also reads images."""
+_AS_ALONE = (
+    "blip-2 cohere_compass gemma4 gemma4_unified granite4_vision granite_docling instructblip "
+    "instructblipvideo hyperclovax_vision_v2 nemotron_h_omni paligemma"
+)
+"""The types whose logits have the factor or the cap of their model of text; others do not."""
+_OF_WORDS_WITHIN = ("ForCausalLM", "ForConditionalGeneration", "Omni_Reasoning_V3")
+
+
+def _within(text: Family, whole: Config) -> Family:
+    """Return the row of a model of text within one that also reads images, with its config."""
+    what = "images" if whole.says("vision_config") else "other inputs"
+    said = f"{what} are not read: this is the model of text"
 
     def remarks(config: Config, layer: int) -> tuple[str, ...]:
-        what = "images" if config.says("vision_config") else "other inputs"
-        said = f"{what} are not read: this is the model of text"
         return (said, *text.of("remarks", config, layer))
 
     outputs = dict(text.outputs)
     if (head := outputs.get("ForCausalLM")) is not None:
-        tensors = {
-            name: f"{at} language_model.{at.split()[0]}" for name, at in head.tensors.items()
-        }
-        outputs["ForConditionalGeneration"] = replace(head, tensors=tensors)
+        if whole.get("model_type", None) not in _AS_ALONE.split():
+            head = replace(head, shrinks=1, settings={})
+        outputs |= dict.fromkeys(_OF_WORDS_WITHIN, head)
     inside, tower = "text_config", "language_model."
     return replace(text, remarks=remarks, outputs=outputs, inside=inside, tower=tower)
 
@@ -2639,15 +2718,16 @@ def families_of(config: Config) -> list[Family]:
     """Return the rows of a config: one for each tower; none if its family is unknown.
 
     Of a model of text and images that has no row, the rows of its model of text. What a config
-    leaves out is as the first row asks.
+    leaves out is as the first row has it, or asks.
     """
     kind = config.get("model_type")
     found = [family for family in FAMILIES if kind in family.types]
     text = config.get("text_config", None)
     is_within = isinstance(text, Mapping) and not any(each.inside for each in found)
     if is_within and "model_type" in text:
-        return [_within(each) for each in families_of(Config(config.place, text))]
+        return [_within(each, config) for each in families_of(Config(config.place, text))]
     usual = {key: values[0] for each in reversed(found) for key, values in each.asks.items()}
+    usual |= found[0].usual if found else {}
     wrong = [
         sum(config.get(key, usual[key]) not in values for key, values in each.asks.items())
         for each in found

@@ -92,10 +92,12 @@ _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 """The keys of the number of layers."""
 SPAN = ("start", "end")
 """The classes of a token in question answering, each of whose scores is compared among tokens."""
+_OF_SPANS = Head(
+    {"W_out": "qa_outputs.weight", "b_out": "qa_outputs.bias"}, CLASSES, "all", labels=SPAN
+)
 USUAL_HEADS = {
-    "ForQuestionAnswering": Head(
-        {"W_out": "qa_outputs.weight", "b_out": "qa_outputs.bias"}, CLASSES, "all", labels=SPAN
-    ),
+    "ForQuestionAnswering": _OF_SPANS,
+    "ForQuestionAnsweringSimple": _OF_SPANS,
     "ForMultipleChoice": Head(
         {
             "W_pre": "{}pooler.dense.weight {}pooler.weight",
@@ -121,7 +123,8 @@ class Family:
 
     title: its name.
     types: the `model_type` of its configs.
-    layers: the prefix of the tensors of a layer, its place as {}: the first existing one counts.
+    layers: the prefix of the tensors of a layer, its place as {}: the first existing one counts. A
+        layer with several prefixes has them separated by spaces.
     count: the number of layers.
     settings: the fields that are no tensors; one that is None has its usual value.
     tokens: the table of embeddings; "" if there is none. Of several names, separated by spaces, the
@@ -140,7 +143,7 @@ class Family:
         default.
     remarks: remarks about a config, one sentence each.
     sides: the prefix of the tensors of each attention of a layer, by its side, if it has two.
-    own: names that only this family uses: fields, by the ends of names.
+    own: names that only this family uses: fields, by the ends of names, in which {} is a number.
     shared: fields whose tensors are in the first layer, and apply to all.
     convolutions: the convolutions of a spectrogram before the layers: the names of the tensors, and
         the stride.
@@ -241,12 +244,16 @@ class Family:
     def own_config(self, config: Config) -> Config:
         """Return the config of its tower, with the usual values of omitted keys.
 
-        Keys that only other types have are left out, as their classes ignore them.
+        Keys that only other types have are left out, as their classes ignore them, and so are those
+        of a model of another type around it.
         """
         inner = config.get(self.inside, {}) if self.inside else {}
         if not isinstance(inner, Mapping):
             raise config.wrong(self.inside, inner, "an object")
-        outer = {key: each for key, each in config.values.items() if key != "architectures"}
+        is_within = self.inside and config.get("model_type", None) not in self.types
+        outer = (
+            {} if is_within else {n: e for n, e in config.values.items() if n != "architectures"}
+        )
         named = {key: config.get(key, None) for key in ("architectures", "tie_word_embeddings")}
         named = {key: each for key, each in named.items() if each is not None}
         given = {**outer, **inner, **named}
@@ -347,6 +354,7 @@ _OWN_KEYS = {
     "bloom": "n_layer n_head hidden_size",
     "xlnet": "n_layer n_head d_model",
     "mpt dbrx": "n_layers n_heads d_model",
+    "xlm flaubert": "n_layers n_heads emb_dim max_position_embeddings",
     "distilbert": "n_layers n_heads dim max_position_embeddings",
     "gpt_neo": "num_layers num_heads hidden_size max_position_embeddings",
     "t5 mt5 umt5": "num_decoder_layers num_layers num_heads d_model",

@@ -18,6 +18,8 @@ from attncalc.reading.tensors import Tensors, open_tensors
 
 CONFIG, ONE, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 TENSORS = ".safetensors"
+ADAPTER = "adapter_config.json"
+"""The file of a LoRA adapter: changes of a model's weights, which are beside it or elsewhere."""
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 MISSING: Any = object()
 _NOTHING: Any = object()
@@ -240,6 +242,8 @@ def read_config(folder: Path) -> Config:
         raise InputError(f"{folder}: {what}: it needs {CONFIG} and {ONE} in it")
     remember(folder)
     path = folder / CONFIG
+    if not path.exists() and (folder / ADAPTER).exists():
+        raise _is_adapter(folder)
     if not path.exists():
         raise InputError(f"{folder}: it has no {CONFIG}, which describes the model")
     return Config(str(path), parsed(path))
@@ -267,7 +271,16 @@ def find_weights(folder: Path) -> Weights:
         found = f": it has {', '.join(files[:3])}, and no {INDEX}" if files else ""
         raise InputError(f"{folder}: it has no {ONE}{found}")
     names = open_tensors(folder / one)
+    if (folder / ADAPTER).exists() and all(".lora_" in name for name in names):
+        raise _is_adapter(folder)
     return Weights(folder, dict.fromkeys(names, one))
+
+
+def _is_adapter(folder: Path) -> InputError:
+    return InputError(
+        f"{folder}: it has an adapter alone ({ADAPTER}): merge it into its model, as by "
+        "merge_and_unload() of peft, and save that"
+    )
 
 
 def _files_of(path: Path) -> dict[str, str]:

@@ -30,11 +30,10 @@ class Mixer(NamedTuple):
     sizes: Callable[[Config, int], Sizes]
 
 
-def projected(name: str, weights: str, bias: str = "", at: str = "c", width: str = "") -> str:
+def projected(name: str, weights: str, bias: str = "") -> str:
     """Return the equation of a projection of the normalized tokens, by rows of stored weights."""
-    more = f" + {bias}[{at}]" if bias else ""
-    column = f"c in {width}" if width else "c"
-    return f"{name}[i,{column}] = sum(N_1[i,a] * {weights}[{at},a] for a in d){more}"
+    more = f" + {bias}[c]" if bias else ""
+    return f"{name}[i,c] = sum(N_1[i,a] * {weights}[c,a] for a in d){more}"
 
 
 def convolved(read: str, taps: int, bias: str = "", weights: str = "W_conv") -> str:

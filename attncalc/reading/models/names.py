@@ -92,6 +92,8 @@ EXPERT, OF_EACH = (
     "*",
 )
 """The number of an expert, or of a head's normalization, in a name, and what replaces it."""
+NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
+"""A number between the dots of a name, such as that of a layer."""
 BUFFERS = ("attn.bias", "attn.masked_bias", "inv_freq", "position_ids", "relative_position_index")
 """Other content of files: masks, frequencies, positions. They follow from the config."""
 OTHER_ORDERS = ("query_key_value.weight", "query_key_value.bias")
@@ -128,9 +130,13 @@ def meaning_of(name: str) -> Meaning | None:
 
 
 def renamed(name: str, own: Mapping[str, str]) -> Meaning | None:
-    """Return the meaning of a name, if some ends of names have a special meaning."""
+    """Return the meaning of a name, if some ends of names have a special meaning.
+
+    In these ends, {} is any number.
+    """
+    dotted = f".{name}", f".{NUMBER.sub('{}', name)}"
     for end, field in own.items():
-        if name == end or name.endswith(f".{end}"):
+        if any(each.endswith(f".{end}") for each in dotted):
             return Meaning(field, name.removesuffix(end), end)
     return meaning_of(name)
 

@@ -35,7 +35,13 @@ from attncalc.reading.models.family import (
     check_config,
     value_of,
 )
-from attncalc.reading.models.folder import Config, Weights, open_folder, read_generation_config
+from attncalc.reading.models.folder import (
+    ADAPTER,
+    Config,
+    Weights,
+    open_folder,
+    read_generation_config,
+)
 from attncalc.reading.models.frames import convolved, weighted
 from attncalc.reading.models.gguf import ENDING as GGUF
 from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
@@ -93,6 +99,8 @@ class Model:
         if row.source:
             check_read(row, weights)
             self._notes.append(f"the family is that of {row.source}")
+        if (folder / ADAPTER).is_file():
+            self._notes.append(f"{ADAPTER}: an adapter in the folder, which is not applied")
         if others := left_out(self.towers, weights):
             self._notes.append(f"not read, and no part of what is shown: {', '.join(others)}")
 
@@ -102,14 +110,13 @@ class Model:
         self.folder, self.config, self.weights, self.family = folder, config, weights, family
         self._notes = list(family.of("remarks", config))
         self._compared: dict[tuple[str, str], bool] = {}
-        self.root, self._pattern = _where(family, weights, folder)
+        self.root, self._starts = _where(family, weights, folder)
         if family.decoder and self.decoder is None:
             check_config(config, {"is_decoder": (False,)}, f"{family.title}, an encoder alone,")
         if any(name.startswith(LATER) for name in weights):
             self._notes.append(f"{LATER}… is not read: it predicts the tokens after the next one")
         if family.source:
-            start = self.root + self._pattern.partition("{}")[0]
-            check_stated(family, weights, self.root, start, self.architecture)
+            check_stated(family, weights, self.root, self._stacks, self.architecture)
 
     @property
     def decoder(self) -> "Model | None":
@@ -328,9 +335,15 @@ class Model:
         self._notes.append(f"P is a convolution of X over {weights.shape[2]} frames, then GELU")
         return {"X": X, "P": Owned(P), **self._beginnings(0, place)}
 
-    def place(self, number: int) -> str:
-        """Return the start of the names of a layer's tensors."""
-        return self.root + self._pattern.format(*self.family.of("stored", self.config, number))
+    def places_of(self, number: int) -> tuple[str, ...]:
+        """Return the starts of the names of a layer's tensors: one, unless its parts are apart."""
+        stored = self.family.of("stored", self.config, number)
+        return tuple(self.root + each.format(*stored) for each in self._starts)
+
+    @property
+    def _stacks(self) -> tuple[str, ...]:
+        """The starts of the names of the tensors of all layers."""
+        return tuple(self.root + each.partition("{}")[0] for each in self._starts)
 
     def layer(self, number: int, *, is_whole: bool = True) -> Fields:
         """Return the matrices and the settings of a layer, from 0; of one in part, what is there.
@@ -338,7 +351,6 @@ class Model:
         Raises InputError if there is no such layer, or it has unknown tensors, or lacks some.
         """
         self.check_number(number)
-        start = self.place(number)
         names = self._names(number)
         faults = [
             f"{quoted(name)} is in this layer, and nothing here reads it"
@@ -351,7 +363,8 @@ class Model:
         sides |= {side: [name for name in names if each in name] for side, each in own.items()}
         parts = {side: self._read(each, settings, faults, number) for side, each in sides.items()}
         if not names:
-            faults.append(f"layer {number} has no tensors: {start}… is not there")
+            first = self.places_of(number)[0]
+            faults.append(f"layer {number} has no tensors: {first}… is not there")
         if faults:
             raise InputError(in_place(str(self.folder), faults))
         for each in parts.values():
@@ -380,8 +393,8 @@ class Model:
 
         Those of experts are one.
         """
-        start, shared = self.place(number), self.family.of("sharing", self.config, number)
-        names = [name for name in self.weights if name.startswith(start)]
+        starts, shared = self.places_of(number), self.family.of("sharing", self.config, number)
+        names = [name for name in self.weights if name.startswith(starts)]
         names = list(dict.fromkeys(EXPERT.sub(OF_EACH, name) for name in names))
         names = [name for name in names if not name.endswith(self.family.ignored)]
         if shared is not None:
@@ -398,7 +411,7 @@ class Model:
         """Return what a layer reads of other places: its parts of some tensors, and shared keys."""
         parts: Fields = {}
         if (shared := self.family.of("sharing", self.config, number)) is not None:
-            start = self.place(shared)
+            (start,) = self.places_of(shared)
             parts |= {"shares": shared, "gain_kv": self._tensor(f"{start}input_layernorm.weight")}
         places = {n: self._stored(self.root + own) for n, own in self.family.of_layers.items()}
         if not any(places.values()):
@@ -525,7 +538,7 @@ class Model:
         layout = self.family.weights_layout
         fields = layer_fields(_Read(self), found, heads, faults.append, layout)
         if "W_V" not in fields and self.config.is_so("attention_k_eq_v", False):
-            fields["W_V"] = fields["W_K"]
+            fields |= {f"{kind}_V": fields[f"{kind}_K"] for kind in "Wb" if f"{kind}_K" in fields}
             self._notes.append("W_V is W_K in layers without windows")
         return fields
 
@@ -561,7 +574,7 @@ class Model:
         One that equations alone read may be missing: then they do not read it.
         """
         own = self.family.shared[name]
-        starts = (self.root + self._pattern.format(0, 0), self.root)
+        starts = (self.root + self._starts[0].format(0, 0), self.root)
         stored = next((each + own for each in starts if self._stored(each + own)), "")
         is_needed = name.rpartition(".")[2] in KNOWN
         return self._tensor(stored or self.root + own) if stored or is_needed else None
@@ -569,11 +582,17 @@ class Model:
     def normalised(self) -> Fields:
         """Return the normalization after the last layer; {} if there is none."""
         return {
-            name: _owned(self._gained(name, self._outside(own)))
+            name: _owned(self._gained(name, self._beside(own)))
             for name, own in self.family.present(self.config, self.family.ends).items()
         }
 
-    def _outside(self, name: str) -> Matrix:
+    def _outside(self, names: str) -> list[str]:
+        """Return the possible names of a tensor of the head: it may be within any of the root."""
+        *parts, _ = self.root.split(".")
+        starts = [".".join((*parts[:count], "")) for count in range(len(parts) + 1)]
+        return [start + each for start in starts for each in names.replace("{}", self.root).split()]
+
+    def _beside(self, name: str) -> Matrix:
         """Return a tensor before or after the layers; ones for the gain without a name."""
         if name:
             names = [self.root + each for each in name.split()]
@@ -614,7 +633,7 @@ class Model:
         """Return the names of a head's tensors, by field; {} if its weights are missing."""
         tied = {"W_out": self._tables[::-1]} if head.is_tied and self.is_tied else {}
         named = {
-            field: self._one_of([*names.replace("{}", self.root).split(), *tied.get(field, ())])
+            field: self._one_of([*self._outside(names), *tied.get(field, ())])
             for field, names in head.tensors.items()
             if self.config.get(head.optional.get(field, ""), True)
         }
@@ -640,7 +659,7 @@ class Model:
             is_there = name in places or "." not in stored  # a buffer of zeros
             if not is_there and self.config.get(head.optional.get(name, ""), True):
                 self._notes.append(f"{name} of the head is not in the files: taken for none")
-        behind = [self._stored(each.replace("{}", self.root)) for each in head.behind]
+        behind = [self._one_of(self._outside(each)) for each in head.behind]
         if any(behind):
             W, *biases = map(self._tensor, behind)
             for b in biases:
@@ -735,9 +754,9 @@ class Model:
     @cached_property
     def fingerprint(self) -> bytes:
         """What tells it from other models, in any folder: settings, and numbers of all layers."""
-        start = self.root + self._pattern.partition("{}")[0]
         found = hashlib.sha256(repr(self.family.of_layer(self.config, 0)).encode())
-        for name in sorted(name for name in self.weights if name.startswith(start)):
+        stacks = self._stacks
+        for name in sorted(name for name in self.weights if name.startswith(stacks)):
             shape = self.weights.shape(name)
             rows = range(min(shape[0], 64) if len(shape) == 1 else 1) if shape and shape[0] else ()
             found.update(f"{name.removeprefix(self.root)} {shape}".encode())
@@ -762,7 +781,7 @@ class Model:
         made: Fields = {}
         for name, own in self.family.present(self.config, self.family.begins).items():
             is_stored = name != "P" or not self.family.sinusoids or self._stored(self.root + own)
-            array = self._outside(own) if is_stored else self._sinusoids()
+            array = self._beside(own) if is_stored else self._sinusoids()
             if name == self.family.places:
                 array = array[self._offset :]
                 self._check_tokens(tokens, len(array), place)
@@ -908,10 +927,10 @@ def _flat(array: Matrix) -> Matrix:
     return array.reshape(-1, array.shape[-1])
 
 
-def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
-    """Return the prefix of all names of a model, and the path of its layers."""
-    for pattern in family.layers:
-        first = pattern.format(0, 0)
+def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, list[str]]:
+    """Return the prefix of all names of a model, and the prefixes of a layer after it."""
+    for starts in (each.split(" ") for each in family.layers):
+        first = starts[0].format(0, 0)
         places = ((name, f".{name}".find(f".{first}")) for name in weights)
         roots = [*dict.fromkeys(name[:at] for name, at in places if at >= 0)]
         if len(roots) > 1 and family.tower:
@@ -925,8 +944,8 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
                 f"{folder}: layer 0 fits {len(roots)} places, {said}: keep one model in the folder"
             )
         if roots:
-            return roots[0], pattern
-    wanted = " or ".join(pattern.format(0, 0) + "…" for pattern in family.layers)
+            return roots[0], starts
+    wanted = " or ".join(each.split(" ")[0].format(0, 0) + "…" for each in family.layers)
     raise InputError(
         f"{folder}: its config is that of {family.title}, and no tensor is called {wanted}"
     )

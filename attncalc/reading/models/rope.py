@@ -123,9 +123,15 @@ def _scaling(config: Config, layer: int) -> tuple[str, Mapping[str, Any]]:
 
 
 def _parameters(config: Config, layer: int) -> tuple[str, Mapping[str, Any]]:
-    """Return the key of the parameters of rope, and those of a layer."""
-    key = "rope_parameters" if config.get("rope_parameters", {}) else "rope_scaling"
-    said = config.get(key, None)
+    """Return the key of the parameters of rope, and those of a layer.
+
+    Raises InputError if a config has two: transformers reads rope_scaling alone, and no base.
+    """
+    both = {key: config.get(key, None) for key in ("rope_scaling", "rope_parameters")}
+    if all(both.values()) and both["rope_scaling"] != both["rope_parameters"]:
+        raise config.wrong("rope_scaling", both["rope_scaling"], "null beside rope_parameters")
+    key = "rope_parameters" if both["rope_parameters"] else "rope_scaling"
+    said = both[key]
     if isinstance(said, Mapping) and _kind(config, layer) in said:  # one for each kind of layers
         said = said[_kind(config, layer)]
     if said is not None and not isinstance(said, Mapping):

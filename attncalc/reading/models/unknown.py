@@ -1,6 +1,5 @@
 """The message about a model of an unknown type: its tensors by layer, and the nearest families."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from attncalc.base.errors import InputError
@@ -9,22 +8,40 @@ from attncalc.base.typed import quoted
 from attncalc.reading.models.families import FAMILIES
 from attncalc.reading.models.family import Family
 from attncalc.reading.models.folder import Config, Weights
-from attncalc.reading.models.names import EXPERT, OF_EACH, is_buffer, meaning_of, renamed
+from attncalc.reading.models.names import EXPERT, NUMBER, OF_EACH, is_buffer, meaning_of, renamed
 
 MOST_NEAR = 3
 _REASONS = {
     "it halves the number of tokens between blocks, and has embeddings of distances": "funnel",
-    "some of its tokens attend to all others by weights of their own": "led",
     "its attention is sparse by blocks, some of them at random": "bigbird_pegasus",
     "its attention is within windows of an image, which are shifted and merged": "swin swinv2 "
     "donut-swin",
-    "it has no attention": "rwkv xlstm fnet",
+    "it has no attention": "rwkv xlstm fnet bit convnext convnextv2 dac dinov3_convnext "
+    "efficientnet encodec hgnet_v2 mobilenet_v1 mobilenet_v2 poolformer regnet resnet textnet "
+    "univnet",
     "its attention is an approximation": "nystromformer yoso mra reformer",
-    "each part of its layers has a list of its own": "xlm flaubert",
     "its layers have adapters, one for each language": "xmod",
     "its layers are narrower than the tokens between them": "mobilebert",
     "its projections are convolutions": "squeezebert convbert",
-    "its tokens also have places on a page": "layoutlmv2 layoutlmv3 lilt",
+    "its tokens also have places on a page": "bros layoutlmv2 layoutlmv3 layoutxlm lilt udop",
+    "its tokens also have places in a table": "tapas",
+    "its tokens also have paths within a page": "markuplm",
+    "it also reads images, or parts of them": "lxmert vilt visual_bert",
+    "some of its layers attend to images alone": "mllama mllama_text_model",
+    "its attention is within blocks, and of global tokens": "pegasus_x",
+    "its layers predict several next tokens, with weights of their own": "prophetnet",
+    "it reads characters, and narrows them to fewer places": "canine",
+    "experts also make its queries": "jetmoe",
+    "its layers also have convolutions": "fastspeech2_conformer lasr_encoder parakeet_encoder "
+    "seamless_m4t seamless_m4t_v2 wav2vec2-bert wav2vec2-conformer",
+    "it narrows frames before its layers, and widens them after": "sew sew-d",
+    "stages of its layers merge patches of an image": "cvt glpn hiera levit maskformer-swin "
+    "mobilevit pvt pvt_v2 segformer swiftformer swin2sr",
+    "learned queries attend to an image, for what is in it": "conditional_detr dab-detr "
+    "deformable_detr detr table-transformer",
+    "points and an image attend to one another": "sam sam_hq sam2",
+    "it reads series of numbers": "autoformer informer patchtst time_series_transformer timesfm",
+    "it reads states, actions and returns": "decision_transformer",
     "it also reads entities": "luke",
     "its experts take limited numbers of tokens": "nllb-moe",
     "some of its layers have no attention, but a recurrent state": "recurrent_gemma bailing_hybrid "
@@ -37,7 +54,6 @@ _REASONS = {
 }
 WHY = {kind: reason for reason, kinds in _REASONS.items() for kind in kinds.split()}
 """Why some known types are not opened."""
-_NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 
 
 def unknown(config: Config, weights: Weights) -> InputError:
@@ -62,7 +78,7 @@ def alike(weights: Iterable[str]) -> dict[str, list[str]]:
     """Return the names of tensors by form: those of one form differ in numbers alone."""
     found: dict[str, list[str]] = {}
     for name in weights:
-        found.setdefault(_NUMBER.sub("#", name), []).append(name)
+        found.setdefault(NUMBER.sub("#", name), []).append(name)
     return found
 
 
@@ -158,17 +174,20 @@ def _quoted(names: Iterable[str]) -> Iterator[str]:
 
 def _reads(side: Family, name: str) -> bool:
     """Return whether a side of a family reads a tensor, in, before or after its layers."""
-    numbered = f".{_NUMBER.sub('{}', name)}"
-    if any(f".{_NUMBER.sub('{}', pattern)}" in numbered for pattern in side.layers):
+    numbered = f".{NUMBER.sub('{}', name)}"
+    starts = " ".join(side.layers).split(" ")
+    if any(f".{NUMBER.sub('{}', start)}" in numbered for start in starts):
         return renamed(EXPERT.sub(OF_EACH, name), side.own) is not None
     heads = (names for head in side.all_heads.values() for names in head.tensors.values())
     tables = (side.begins, side.ends, side.shared, side.of_layers)
     ends = " ".join((side.tokens, *(each for table in tables for each in table.values()))).split()
     behind = (each for head in side.all_heads.values() for each in head.behind)
     listed = (*ends, *behind, *" ".join(heads).split())
-    stated = tuple(each.replace("{}", "") for each in listed if each)
-    starts = (each for each in (side.widens, *(each for each, _ in side.convolutions)) if each)
-    return name.endswith(stated) or any(f".{each.rstrip('.')}." in f".{name}" for each in starts)
+    stated = tuple(f".{each.replace('{}', '')}" for each in listed if each)
+    before = (each for each in (side.widens, *(each for each, _ in side.convolutions)) if each)
+    return f".{name}".endswith(stated) or any(
+        f".{each.rstrip('.')}." in f".{name}" for each in before
+    )
 
 
 def _missing(family: Family, weights: Weights) -> list[str]:
