@@ -483,6 +483,21 @@ def test_answers_are_paired_by_name_as_reported(attncalc: Command, tmp_path: Pat
     assert "Ada Byron,75,s5@x.org,\n" in run.out
 
 
+def test_the_longest_names_leave_room_for_that_of_the_problem(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    name = "María del Carmen Fernández-Villaverde y Rodríguez de la Concepción, Marquesa de Casa"
+    spec = {**SPEC, "problems": [{"name": name} for name in ("1", "con")]}
+    (student,) = made(attncalc, tmp_path, f'name\n"{name}"\n', spec)
+    hand_in(tmp_path, student, f"{name} 1.json")
+    (tmp_path / "answers" / f"{student['folder']} con.json").write_text("{}")
+    rows = marks(attncalc, tmp_path)
+    assert [(row["problem"], row["answer"], row["earned"] != "") for row in rows] == [
+        ("1", f"answers/{name} 1.json", True),
+        ("con", f"answers/{student['folder']} con.json", False),
+    ]
+
+
 def test_nothing_that_was_handed_in_is_passed_over(attncalc: Command, tmp_path: Path) -> None:
     """A scan, a picture, what lies deep: each is marked or listed, and none hides another."""
     students = made(attncalc, tmp_path)

@@ -653,6 +653,7 @@ def test_every_mistake_of_an_equation_is_translated() -> None:
         "there are no numbers in its columns",
         "A[1,2]: letters are read as digits: O.5 = 0.5",
         "A is read transposed, by its numbers",
+        "Not read: line 3: (1) red (2) (these numbers are in a sentence).",
         "in/a.pdf: it is broken: scan it again",
         f"in/a.pdf: no number is recognized in the picture: {CAN_BE_READ}",
         f"a.png: the numbers are recognized with a confidence of 0.52, as of handwriting or a poor "

@@ -234,6 +234,13 @@ WORKSHEETS: dict[str, dict[str, Any]] = {
 NAMES = "the old professor,mathematics,differentiation,understands,international,responsibility"
 
 
+TWO_HEADS_OF_WORDS: dict[str, Any] = {
+    **{name: np.eye(4)[:, ::-1] for name in ("W_Q", "W_K", "W_V")},
+    **{"heads": 2, "causal": True, "labels": ["red", "birds", "fly", "home"]},
+    **{"title": "Problem 1", "student": "Ada Lovelace (1017)", "code": "BKWR-TZNM"},
+}
+
+
 def worksheet(kind: str, tokens: int) -> Problem:
     """Return a problem as in a class, to fill in."""
     fields = dict(WORKSHEETS[kind])
@@ -304,6 +311,17 @@ def test_query_tokens_and_key_tokens_are_counted_together() -> None:
     assert numbered.parts[1] == Facts(("(1) a", "(2) b", "(3) c", "(4) d"))
     (weights,) = [part for part in numbered.sections if part.step.name == "A"]
     assert (weights.grids[0].rows, weights.grids[0].columns) == (("1", "2"), ("3", "4"))
+
+
+def test_a_list_of_numbered_tokens_is_read_as_part_of_the_page(tmp_path: Path) -> None:
+    problem = Problem(X=np.eye(4), **TWO_HEADS_OF_WORDS)
+    solution = solve(problem)
+    numbered = with_numbers(make_page(solution, Contents(solution.steps, blank=True)))
+    assert numbered is not None
+    text = write_latex(numbered, standalone=True)
+    assert "(1) red; (2) birds; (3) fly; (4) home." in text
+    (tmp_path / "empty.tex").write_text(text, encoding="utf-8")
+    assert check(problem, tmp_path / "empty.tex").answer.unread == ()
 
 
 @pytest.mark.parametrize("kind", mostly_slow(WORKSHEETS, 3))

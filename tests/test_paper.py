@@ -23,8 +23,8 @@ from attncalc.solving.solution import solve
 from attncalc.writing.latex import RULE_OF_LINES
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.paper import writer
-from attncalc.writing.paper.ink import Ink, Letters, Mark
-from attncalc.writing.paper.pages import HEIGHT, MARGIN, WIDTH, Sheet, _filled
+from attncalc.writing.paper.ink import Ink, Letters, Mark, Stroke
+from attncalc.writing.paper.pages import HEIGHT, MARGIN, WIDTH, Sheet, _around, _filled
 from attncalc.writing.prose import line_in_text
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -120,6 +120,42 @@ def test_text_wider_than_a_line_is_broken() -> None:
 
 
 @pytest.mark.slow
+def test_no_line_ends_with_an_opening_bracket_or_begins_with_a_sign_that_ends_words() -> None:
+    text = "输出 落山：最关注输入 落山（1.00），没有第二（其他权重显示为 0.00）。" * 3
+    lines = [texts(list(line.marks)) for line in Ink().wrapped(text, 130.0)]
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert len(lines) > 5
+    assert not [line for line in lines if line[-1] in "（「" or line[0] in "、。，；：）」"]
+
+
+@pytest.mark.parametrize("name", ["Ada", "María del Carmen Fernández y Rodríguez de la " * 2])
+def test_a_code_is_beside_title_and_name_within_the_margins(name: str) -> None:
+    pytest.importorskip("segno")
+    title = "A long title of a worksheet on the attention of transformers, in two lines"
+    problem = Problem(X=[[1, 2]], W_Q=[[1], [0]], W_K=[[1], [0]], W_V=[[1], [0]], title=title)
+    problem = replace(problem, student=f"{name}(1017)", code="BKWR-TZNM")
+    with_code, without = (
+        pages_of(sheet_of(each, Ink(), blank=True))[0]
+        for each in (problem, replace(problem, code=""))
+    )
+    bars = [mark for mark in with_code if isinstance(mark, Stroke) and mark.fill == 0.0]
+    left, right = min(min(bar.xs) for bar in bars), max(max(bar.xs) for bar in bars)
+    low = min(min(bar.ys) for bar in bars)
+    assert right <= WIDTH - MARGIN
+    letters = [mark for mark in with_code if isinstance(mark, Letters) and mark.y > low]
+    assert all(mark.x + mark.width < left for mark in letters)
+    assert "BKWR-TZNM" in texts(with_code)
+    lowest = [min(mark.y for mark in page if isinstance(mark, Letters)) for page in
+              (with_code, without)]  # fmt: skip
+    assert lowest[0] >= lowest[1] - 12  # a line of the name at most, and no gap
+
+
+def test_a_long_name_at_the_head_of_later_pages_cuts_no_title() -> None:
+    for name, title in (("Ada", " Problem 1"), ("Ada" * 40, "")):
+        marks = _around(Sheet("Problem 1", name, []), 2, 2, Ink())
+        assert texts(list(marks)) == f"2 / 2 {name}{title}"
+
+
 def test_letters_without_a_font_are_named_and_shown_as_codes() -> None:
     problem = Problem(X=[[1]], W_Q=[[1]], W_K=[[1]], W_V=[[1]], title="a\U000f0000b\uabcd")
     solution = solve(problem)

@@ -21,7 +21,7 @@ from test_numbas import NODE, NUMBAS, by_part
 
 from attncalc import Problem
 from attncalc.exporting import handed_in, moodle, numbas, typed_in
-from attncalc.exporting.rules import course_of, write_course
+from attncalc.exporting.rules import Versions, course_of, write_course
 from attncalc.exporting.typed_in import entries_of
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
@@ -145,8 +145,8 @@ def test_all_systems_mark_alike(seed: int, decimals: int, tmp_path: Path) -> Non
     made = answers_to(task, asked, random.Random(seed))
     answers = [each for each, _ in zip(made, range(EACH), strict=False)]
     assert len(answers) == EACH
-    xml = moodle.quiz([moodle.question(key, course)])
-    exam = numbas.exam("", [numbas.question([(key, course)])])
+    xml = str(moodle.exported([Versions([moodle.version(key, course)])])[0][""])
+    exam = str(numbas.exported([Versions([(key, course)])])[0][""])
     source = tmp_path / "source"
     for folder in (source, tmp_path / "submission"):
         folder.mkdir()
@@ -205,7 +205,7 @@ def test_numbas_names_the_causes_that_check_names(seed: int) -> None:
         )
         if script is not None and step in asked and not code.startswith(COPYING):
             made.append(Written(f"{code} in {step}", texts({n: script[n] for n in asked}, 2)))
-    exam = numbas.exam("", [numbas.question([(key, course_of(key, rules))])])
+    exam = str(numbas.exported([Versions([(key, course_of(key, rules))])])[0][""])
     told = in_numbas(exam, [each.shown for each in made], runtime="")["said"]
     found, named, wrong = [], 0, []
     for answer, said in zip(made, told, strict=True):

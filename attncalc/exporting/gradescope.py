@@ -4,17 +4,15 @@ The format is that of https://gradescope-autograders.readthedocs.io/en/latest/sp
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from attncalc.base.text import in_json
 from attncalc.exporting import template
-from attncalc.exporting.handed_in import CLASS, COURSE
-from attncalc.exporting.rules import Course, write_course
+from attncalc.exporting.handed_in import CLASS, COURSE, PROBLEM
+from attncalc.exporting.rules import Exported, Versions, write_course
 from attncalc.exporting.wheels import packed, wheel_of_attncalc, wheel_of_numpy
 from attncalc.languages.catalogue import catalogue
-from attncalc.problem.problem import Problem
-from attncalc.reading.roster import Student
+from attncalc.reading.roster import path_name
 from attncalc.writing.problem_file import write_problem
 
 OLDEST = (3, 11)
@@ -32,47 +30,55 @@ NOTE = (
 FAILED = "This could not be marked. It is not your fault: ask your teacher to look at it."
 
 
-class Autograder(NamedTuple):
-    """The zip, and remarks for the teacher."""
-
-    content: bytes
-    notes: tuple[str, ...]
-
-
-def autograder(files: Mapping[str, str], course: Course, language: str) -> Autograder:
-    """Return the zip for a problem.
+def exported(problems: Sequence[Versions]) -> Exported:
+    """Return a zip for each problem, with the problems of all students of a class.
 
     Marking requires only numpy: both are included as wheels, numpy for the exporting Python and
     system, if these are Linux on x86-64.
     """
-    say = catalogue(language).say
     numpy = wheel_of_numpy()
-    wheels = [wheel_of_attncalc(), *([numpy] if numpy else [])]
-    first = f"python{numpy.python[2]}.{numpy.python[3:]}" if numpy else KNOWN[0]
+    python = f"python{numpy.python[2]}.{numpy.python[3:]}" if numpy else KNOWN[0]
+    wheels = {
+        f"wheels/{wheel.name}": wheel.content for wheel in (wheel_of_attncalc(), numpy) if wheel
+    }
+    files, notes = dict[str, bytes](), list[str]()
+    for each in problems:
+        name = f"{path_name(each.name, 'problem')}.zip"
+        files[name] = packed(_texts(each, python) | wheels)
+        _, course = each.made[0]
+        steps = f"{', '.join(course.asked)} are required, {course.possible} points in total"
+        notes.append(f"problem {each.name}: {steps}" if len(problems) > 1 else steps)
+    also = f" and numpy for {python}" if numpy else ""
+    return files, (*notes, NOTE.format(also=also))
+
+
+def _texts(problem: Versions, python: str) -> dict[str, bytes]:
+    """Return the scripts of a zip, the rules, and the problem, or those of a class."""
+    (key, course), *_ = problem.made
+    say = catalogue(key.problem.language).say
+    own = {PROBLEM: "".join(write_problem(key.problem))}
     texts = {
-        "setup.sh": template("setup.sh") % _pythons(first),
+        "setup.sh": template("setup.sh") % _pythons(python),
         "run_autograder": template("run_autograder.sh") % {"ended": json.dumps(say(ENDED))},
         "grade.py": template("grade.py.txt") % {"failed": json.dumps(say(FAILED))},
         "unpack.py": template("unpack.py.txt"),
         COURSE: write_course(course),
-        **files,
+        **(_of_class(problem) if problem.students else own),
     }
-    packing = {name: text.encode() for name, text in texts.items()}
-    packing |= {f"wheels/{wheel.name}": wheel.content for wheel in wheels}
-    points = f"{', '.join(course.asked)} are required, {course.possible} points in total"
-    also = f" and numpy for {first}" if numpy else ""
-    return Autograder(packed(packing), (points, NOTE.format(also=also)))
+    return {name: text.encode() for name, text in texts.items()}
 
 
-def of_class(students: Sequence[Student], problems: Sequence[Problem]) -> dict[str, str]:
+def _of_class(problem: Versions) -> dict[str, str]:
     """Return the files of a class: the list of students, and the problem of each."""
-    places = [f"problems/{number}.json" for number in range(1, len(students) + 1)]
+    files = {
+        f"problems/{number}.json": "".join(write_problem(key.problem))
+        for number, (key, _) in enumerate(problem.made, start=1)
+    }
     listed = [
         {"name": student.name, "id": student.id, "email": student.email, "file": place}
-        for student, place in zip(students, places, strict=True)
+        for student, place in zip(problem.students, files, strict=True)
     ]
-    texts = ("".join(write_problem(problem)) for problem in problems)
-    return {CLASS: in_json(listed, indent=1), **dict(zip(places, texts, strict=True))}
+    return {CLASS: in_json(listed, indent=1), **files}
 
 
 def _pythons(first: str) -> dict[str, str]:

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from attncalc.base.text import distinct_names, on_a_line
+from attncalc.exporting.rules import Course
 from attncalc.grading.key import Key
 from attncalc.grading.marks import Marking
 from attncalc.languages.catalogue import catalogue
+from attncalc.problem.fields import LINES
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.solving.connections import connections
 from attncalc.solving.solution import Solution
@@ -47,8 +49,13 @@ def options_of(solution: Solution) -> tuple[str, ...]:
     return (*names, f"({none})" if none in names else none)
 
 
-def right_options(key: Key, *, as_rounded: bool = True) -> dict[Line, set[int]]:
-    """Return the options that are right for each line: tied inputs, also in usual roundings."""
+def right_options(key: Key, course: Course, *, as_rounded: bool = True) -> dict[Line, set[int]]:
+    """Return the options that are right for each line that is asked for.
+
+    They are tied inputs, also in usual roundings.
+    """
+    if LINES not in course.asked:
+        return {}
     (weights,) = key.solution.all_weights
     none = len(options_of(key.solution)) - 1
     found: dict[Line, set[int]] = {line: set() for line in lines_of(key.solution)}

@@ -5,7 +5,7 @@ Moodle, and https://docs.moodle.org/en/Embedded_Answers_(Cloze)_question_type.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from xml.sax.saxutils import escape
 
@@ -13,7 +13,7 @@ from attncalc.base.text import on_a_line
 from attncalc.exporting import template
 from attncalc.exporting.alone import Alone, accepted_alone
 from attncalc.exporting.lines import Line, options_of, right_options
-from attncalc.exporting.rules import Course
+from attncalc.exporting.rules import Course, Exported, Versions
 from attncalc.exporting.worksheet import (
     questions,
     refuse_what_gaps_cannot_hold,
@@ -23,7 +23,7 @@ from attncalc.exporting.worksheet import (
 )
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import catalogue
-from attncalc.problem.fields import LINES
+from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
 
 NOTE = (
@@ -36,9 +36,14 @@ _EDGES = re.compile(r"[}~#/\"\\]")
 """What ends an answer of a gap, unless a backslash precedes it."""
 
 
-def quiz(parts: Iterable[str]) -> str:
-    """Return the XML of a quiz: questions, each category before its questions."""
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<quiz>\n{"".join(parts)}</quiz>\n'
+def exported(problems: Iterable[Versions], note: str = NOTE) -> Exported:
+    """Return the XML of a quiz: questions, those of a class in a category for each problem."""
+    parts: list[str] = []
+    for each in problems:
+        parts += [category(f"attncalc, problem {each.name}")] if each.students else []
+        parts += each.made
+    quiz = f'<?xml version="1.0" encoding="UTF-8"?>\n<quiz>\n{"".join(parts)}</quiz>\n'
+    return {"": quiz}, (note,)
 
 
 def category(name: str) -> str:
@@ -51,7 +56,7 @@ def category(name: str) -> str:
     return plain(whole)
 
 
-def question(key: Key, course: Course, of_whom: str = "") -> str:
+def version(key: Key, course: Course, student: str = "") -> str:
     """Return the XML of a question; its name, which teachers see, contains the student.
 
     A gap accepts what `check` accepts whatever the other entries are: every usual rounding.
@@ -61,10 +66,11 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
     """
     refuse_what_gaps_cannot_hold(key.solution, course, "Moodle")
     text = statement(key.solution)
-    text += questions(key.solution, course, partial(_gaps, key), _drop_downs(key, course))
+    chooses = partial(_drop_down, key.solution, right_options(key, course))
+    text += questions(key.solution, course, partial(_gaps, key), chooses)
     words = catalogue(key.problem.language)
     closing = f"<p>{words.say('Each entry is marked separately.')}</p>\n"
-    name = title_of(key.problem) + (f" ({of_whom})" if of_whom else "")
+    name = title_of(key.problem) + (f" ({student})" if student else "")
     filled = template("moodle-question.xml")
     return plain(filled.format(name=escape(on_a_line(name)), text=text + closing))
 
@@ -79,18 +85,11 @@ def _gaps(key: Key, grid: Grid) -> str:
     return table(grid.rows, grid.columns, [[_gap(each) for each in row] for row in rows])
 
 
-def _drop_downs(key: Key, course: Course) -> Callable[[Line], str] | None:
-    """Return what writes the syntax of a drop-down: each right option earns all, others nothing."""
-    if LINES not in course.asked:
-        return None
-    right = right_options(key)
-    options = [_EDGES.sub(r"\\\g<0>", escape(each)) for each in options_of(key.solution)]
-
-    def chosen(line: Line) -> str:
-        answers = (("=" if n in right[line] else "%0%") + each for n, each in enumerate(options))
-        return "{1:MULTICHOICE:" + "~".join(answers) + "}"
-
-    return chosen
+def _drop_down(solution: Solution, right: Mapping[Line, set[int]], line: Line) -> str:
+    """Return the syntax of a drop-down: each right option earns all, others nothing."""
+    safe = (_EDGES.sub(r"\\\g<0>", escape(each)) for each in options_of(solution))
+    answers = (("=" if n in right[line] else "%0%") + each for n, each in enumerate(safe))
+    return "{1:MULTICHOICE:" + "~".join(answers) + "}"
 
 
 def _gap(accepted: Alone) -> str:

@@ -22,7 +22,7 @@ from attncalc.equations.operation import UnstatedError
 from attncalc.exporting import template, worksheet
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, lines_of, options_of
-from attncalc.exporting.rules import Course
+from attncalc.exporting.rules import Course, Exported, Versions
 from attncalc.grading.causes import made_instead
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
@@ -52,17 +52,23 @@ interpreted_answer: studentAnswer
 """
 
 
-def exam(title: str, problems: Iterable[Mapping[str, Any]]) -> str:
-    """Return an exam with these questions."""
-    whole = {
-        "name": on_a_line(title),
-        "duration": 0,
-        "percentPass": 0,
-        "question_groups": [
-            {"name": "", "pickingStrategy": "all-ordered", "questions": [each]} for each in problems
-        ],
-    }
-    return f"// Numbas version: exam_results_page_options\n{in_json(whole, indent=1)}\n"
+TITLE = "Attention"
+"""The name of an exam for a class."""
+
+
+def exported(problems: Sequence[Versions]) -> Exported:
+    """Return an exam with a question for each problem."""
+    (first, _), *_ = problems[0].made
+    title = worksheet.title_of(first.problem)
+    if problems[0].students:
+        title = catalogue(first.problem.language).say(TITLE)
+    groups = [
+        {"name": "", "pickingStrategy": "all-ordered", "questions": [question(each.made)]}
+        for each in problems
+    ]
+    whole = {"name": title, "duration": 0, "percentPass": 0, "question_groups": groups}
+    text = f"// Numbas version: exam_results_page_options\n{in_json(whole, indent=1)}\n"
+    return {"": text}, (NOTE,)
 
 
 def question(versions: Sequence[tuple[Key, Course]]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ apps/prairielearn/src/schemas/schemas/infoQuestion.json of PrairieLearn.
 
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,12 +14,13 @@ from attncalc.base.text import in_json
 from attncalc.exporting import template, worksheet
 from attncalc.exporting.handed_in import COURSE, PROBLEM
 from attncalc.exporting.lines import Line, options_of, right_options
-from attncalc.exporting.rules import Course, write_course
+from attncalc.exporting.rules import Course, Exported, Versions, write_course
 from attncalc.exporting.typed_in import VERSIONS, Entry, entries_of
 from attncalc.exporting.wheels import wheel_of_attncalc
 from attncalc.grading.key import Key
 from attncalc.languages.catalogue import Catalogue, catalogue
-from attncalc.problem.fields import LINES
+from attncalc.reading.roster import path_name
+from attncalc.solving.solution import Solution
 from attncalc.writing.document import Grid
 from attncalc.writing.problem_file import write_problem
 
@@ -37,41 +38,46 @@ _FEEDBACK = """<pl-submission-panel>
 """
 
 
-def question(key: Key, course: Course) -> dict[str, str | bytes]:
-    """Return the files of a question, by name.
+def exported(problems: Sequence[Versions]) -> Exported:
+    """Return the files of a question, or of several in a folder each.
 
-    Raises InputError if too many entries, or the lines of the map, are asked for.
+    Raises InputError if too many entries are asked for.
     """
-    files = {PROBLEM: "".join(write_problem(key.problem))}
-    return _files(key, course, files, _page(key, course))
+    files: dict[str, str | bytes] = {}
+    for each in problems:
+        folder = f"{path_name(each.name, 'problem')}/" if len(problems) > 1 else ""
+        files |= {folder + name: content for name, content in _question(each).items()}
+    return files, NOTES
 
 
-def of_class(versions: Sequence[tuple[Key, Course]]) -> dict[str, str | bytes]:
-    """Return the files of a question with a version for each student of a class.
+def _question(problem: Versions) -> dict[str, str | bytes]:
+    """Return the files of a question, of a class with the versions of its students.
 
     The seed of a variant selects the version: questions do not know the student.
     """
-    files: dict[str, str] = {}
-    for number, (key, course) in enumerate(versions, 1):
-        problem = replace(key.problem, student="", code="")  # another student may get it
-        files[f"{VERSIONS}/{number}.json"] = "".join(write_problem(problem))
-        files[f"{VERSIONS}/{number}.html"] = _page(key, course)
-    worksheet.refuse_other_steps(str([*entries_of(key, course)]) for key, course in versions)
-    return _files(*versions[0], files, _STATEMENT)
-
-
-def _files(
-    key: Key, course: Course, problems: Mapping[str, str], page: str
-) -> dict[str, str | bytes]:
+    (key, course), *_ = problem.made
+    files = {PROBLEM: "".join(write_problem(key.problem))}
+    page = _STATEMENT if problem.students else _page(key, course)
+    if problem.students:
+        worksheet.refuse_other_steps(str([*entries_of(*each)]) for each in problem.made)
+        files = dict(_versions(problem.made))
     rules, title = write_course(course), worksheet.title_of(key.problem)
     return {
-        "info.json": _info(title, "".join(problems.values()) + rules),
+        "info.json": _info(title, "".join(files.values()) + rules),
         "question.html": page + _FEEDBACK,
         "server.py": template("server.py.txt"),
-        **problems,
+        **files,
         COURSE: rules,
         WHEEL: wheel_of_attncalc().content,
     }
+
+
+def _versions(made: Sequence[tuple[Key, Course]]) -> Iterator[tuple[str, str]]:
+    """Yield the files of each version: its problem, and its page."""
+    for number, (key, course) in enumerate(made, 1):
+        problem = replace(key.problem, student="", code="")  # another student may get it
+        yield f"{VERSIONS}/{number}.json", "".join(write_problem(problem))
+        yield f"{VERSIONS}/{number}.html", _page(key, course)
 
 
 def _info(title: str, content: str) -> str:
@@ -93,17 +99,15 @@ def _info(title: str, content: str) -> str:
 def _page(key: Key, course: Course) -> str:
     worksheet.refuse_what_gaps_cannot_hold(key.solution, course, "PrairieLearn", only_finite=False)
     fields, solution = partial(_fields, catalogue(key.problem.language)), key.solution
-    chooses = None
-    if LINES in course.asked:
-        chooses = partial(_drop_down, options_of(solution), right_options(key))
+    chooses = partial(_drop_down, solution, right_options(key, course))
     return worksheet.statement(solution) + worksheet.questions(solution, course, fields, chooses)
 
 
-def _drop_down(options: Sequence[str], right: Mapping[Line, set[int]], line: Line) -> str:
+def _drop_down(solution: Solution, right: Mapping[Line, set[int]], line: Line) -> str:
     """Return a drop-down, which only the server sees whole; of inputs that tie, one is right."""
     answers = (
         f'<pl-answer correct="{str(number == min(right[line])).lower()}">{each}</pl-answer>'
-        for number, each in enumerate(map(worksheet.inert, options))
+        for number, each in enumerate(map(worksheet.inert, options_of(solution)))
     )
     return (
         f'<pl-dropdown answers-name="{line.name}" sort="fixed" blank="true" allow-blank="true">'

@@ -1,10 +1,11 @@
 """The rules of marking for an exported problem: rules, points, and asked steps."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import in_json, of_each
@@ -12,9 +13,26 @@ from attncalc.grading.credit import all_asked
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules
 from attncalc.problem.fields import LINES
+from attncalc.reading.roster import Student
 
 BY_NAME = ("weights", "deductions")
 PENALTIES = ("follow_penalty", "rounding_penalty", "precision_penalty")
+
+
+class Versions(NamedTuple):
+    """A problem with a version for each student of a class; alone with one, and no students.
+
+    made: for each version its key and course, or what `version` of the system's module makes of
+        them.
+    """
+
+    made: Sequence[Any]
+    name: str = ""
+    students: Sequence[Student] = ()
+
+
+Exported = tuple[Mapping[str, str | bytes], tuple[str, ...]]
+"""Files by their places in the folder of a system, or a single file; and notes."""
 
 
 @dataclass(frozen=True)

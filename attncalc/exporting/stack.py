@@ -10,6 +10,7 @@ https://github.com/maths/moodle-qtype_stack.
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
@@ -18,11 +19,10 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.text import on_a_line
 from attncalc.equations import expressions as node
-from attncalc.exporting import template
+from attncalc.exporting import moodle, template
 from attncalc.exporting.alone import accepted_alone, rooms_after
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.lines import Line, options_of, right_options
-from attncalc.exporting.moodle import plain
 from attncalc.exporting.rules import Course
 from attncalc.exporting.worksheet import (
     inert,
@@ -196,7 +196,10 @@ _FEEDBACK = (
 )
 
 
-def question(key: Key, course: Course, of_whom: str = "") -> str:
+exported = partial(moodle.exported, note=NOTE)
+
+
+def version(key: Key, course: Course, student: str = "") -> str:
     """Return the XML of a question; its name, which teachers see, contains the student.
 
     Raises InputError if an asked entry is not a finite number, or there are too many for one
@@ -209,11 +212,13 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
         for name in course.steps
         for head in range(1, heads_of(solution, name) + 1) or (0,)
     ]
-    lines = _lines(key, course)
+    # if the weights are asked for, lines are compared with the own ones, too
+    rounds = all(each.name not in course.asked for each in solution.all_weights)
+    lines = right_options(key, course, as_rounded=rounds)
     names = {place.variable for place in places}
     if len(names) < len(places) or max(map(len, names), default=0) > LONGEST:
         raise InputError("the names of these steps are too long for STACK, or alike: use Moodle")
-    name = title_of(key.problem) + (f" ({of_whom})" if of_whom else "")
+    name = title_of(key.problem) + (f" ({student})" if student else "")
     words = catalogue(key.problem.language)
     fields = [("matrix", place.variable, _key(solution, place)) for place in places]
     fields += [("dropdown", _name(line), _options(key, right)) for line, right in lines.items()]
@@ -239,7 +244,7 @@ def question(key: Key, course: Course, of_whom: str = "") -> str:
         inputs="".join(field.format(kind=kind, name=name) for kind, name, _ in fields),
         trees="".join(trees),
     )
-    return plain(filled)
+    return moodle.plain(filled)
 
 
 def _asks(grid: Grid) -> str:
@@ -250,14 +255,6 @@ def _asks(grid: Grid) -> str:
 def _key(solution: Solution, place: Place) -> str:
     digits = np.asarray(solution.shown(place.name), np.float64)
     return matrix(digits[place.head - 1] if place.head else digits)
-
-
-def _lines(key: Key, course: Course) -> dict[Line, set[int]]:
-    """Return the lines of the map that are asked for, and their right options."""
-    if LINES not in course.asked:
-        return {}
-    (weights,) = key.solution.all_weights  # if they are asked for, the own ones are compared
-    return right_options(key, as_rounded=weights.name not in course.asked)
 
 
 def _name(line: Line) -> str:

@@ -74,12 +74,10 @@ def statement(solution: Solution) -> str:
     return "\n".join((f"<p>{instruction}</p>", *_Html(page.language).body(page.parts))) + "\n"
 
 
-def questions(
-    solution: Solution, course: Course, asks: Asks, chooses: Chooses | None = None
-) -> str:
+def questions(solution: Solution, course: Course, asks: Asks, chooses: Chooses) -> str:
     """Return the asked matrices, with their equations and fields, and the lines of the map."""
     page = in_language(make_page(solution, Contents(_needed(solution, course), blank=True)))
-    drawn = _map(solution, chooses) if chooses and LINES in course.asked else ()
+    drawn = _map(solution, chooses) if LINES in course.asked else ()
     asked = _Html(page.language, asks, course.asked)
     return "\n".join((*asked.body(page.sections), *drawn)) + "\n"
 

@@ -215,6 +215,8 @@ def _kind(name: str, words: str) -> str:
     # the step of a mistake follows its whole sentence
     if name in ("a", "b"):  # formulas
         return r"(?:(?! \(in )[^:])+?"
+    if name == "t_why" and words[:1] == ")":  # behind a text that may have brackets, too
+        return r"(?:[^()]|\([^()]*\))+"
     if name.startswith("t_"):
         return ".+?"
     ends = f"|{re.escape(words)}" if name == "x" and len(words) > SHORT else ""

@@ -258,15 +258,23 @@ def _with_folders(students: Sequence[Student]) -> tuple[Student, ...]:
     return tuple(found)
 
 
+def words_of(text: str) -> list[str]:
+    """Return the words of a text: its letters and numbers.
+
+    >>> words_of("Shaughnessy O'Neill_2 (1).md")
+    ['Shaughnessy', 'ONeill', '2', '1', 'md']
+    """
+    plain = re.sub("['’ʼ`]", "", unicodedata.normalize("NFC", text))  # O'Neill is one word
+    return "".join(c if unicodedata.category(c)[0] in _KEPT else " " for c in plain).split()
+
+
 def path_name(text: str, otherwise: str = "student") -> str:
     """Return a folder name for any text that every system accepts.
 
     >>> path_name("Ada Lovelace"), path_name("../../etc/passwd"), path_name("CON")
     ('Ada-Lovelace', 'etc-passwd', 'CON-')
     """
-    plain = re.sub("['’ʼ`]", "", unicodedata.normalize("NFC", text))  # O'Neill is one word
-    kept = "".join(c if unicodedata.category(c)[0] in _KEPT else " " for c in plain)
-    name = "-".join(kept.split())
+    name = "-".join(words_of(text))
     while len(name.encode()) > MOST_BYTES_OF_NAME:
         name = name[:-1]
     name = name.strip("-") or otherwise

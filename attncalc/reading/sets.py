@@ -27,7 +27,7 @@ from attncalc.reading.files import (
 )
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.naming.keys import name_of_key
-from attncalc.reading.roster import Student, path_name
+from attncalc.reading.roster import Student, path_name, words_of
 from attncalc.reading.scans import codes_in, first_page, is_installed
 
 MANIFEST = "manifest.json"
@@ -406,29 +406,27 @@ class _Names:
         self.called: dict[str, str] = {}
         for place, student in enumerate(given.students):
             self._add(student.folder, place, "folder")
-            self._add(path_name(student.name, ""), place, "name")
-            self._add(path_name(student.email, ""), place, "email")
-            self._add(path_name(student.id, ""), place, "id")
-            words = path_name(student.name, "").split("-")
-            self._add("-".join([*words[-1:], *words[:-1]]), place, "name")
+            for what in ("name", "email", "id"):
+                self._add(getattr(student, what), place, what)
+            words = words_of(student.name)
+            self._add(" ".join([*words[-1:], *words[:-1]]), place, "name")
         named = set(self.of_whom)
         for place, student in enumerate(given.students):  # if no student has this name
-            words = path_name(student.name, "").split("-")
-            start = path_name(student.email.partition("@")[0], "")
+            words = words_of(student.name)
+            start = student.email.partition("@")[0]
             # systems return names in one word, the last name first
             joined = ["".join(words), "".join([*words[-1:], *words[:-1]])]
             for name, what in ((start, "email"), *((each, "name") for each in joined)):
                 if _key(name) not in named:
                     self._add(name, place, what)
         self.longest = max(len(name.split("-")) for name in self.of_whom)
-        problems = (as_key(path_name(name, "problem")) for name in given.problems)
+        problems = (_key(path_name(name, "problem")) for name in given.problems)
         self.of_problems = {word for name in problems for word in name.split("-")}
         called = (*given.problems, *(student.name for student in given.students))
         self.is_numbered = any(without_number(name) != name for name in called)
 
     def _add(self, name: str, place: int, what: str) -> None:
-        if name:
-            key = _key(name)
+        if key := _key(name):
             self.of_whom[key].add(place)
             self.called.setdefault(key, what)
 
@@ -490,8 +488,7 @@ class _Names:
         is_ending = is_file and ending.lower() in ENDINGS
         name = stem if is_ending else step
         name = name if self.is_numbered else without_number(name)
-        plain = path_name(name.replace("_", " "), "")
-        return tuple(_key(plain).split("-")) if plain else ()
+        return tuple(map(as_key, words_of(name)))
 
     def _stretches(self, words: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Yield parts of a name, longest first, then from left to right."""
@@ -543,10 +540,10 @@ class _Names:
             number
             for number, name in enumerate(self.given.problems)
             for words in said
-            if has_run(words, tuple(as_key(path_name(name, "problem")).split("-")))
+            if has_run(words, tuple(_key(path_name(name, "problem")).split("-")))
         }
 
 
 def _key(name: str) -> str:
-    """Return the form of a name that is compared: without the sign that avoids device names."""
-    return as_key(name).rstrip("-")
+    """Return the form of a name that is compared: its words, in one case."""
+    return "-".join(map(as_key, words_of(name)))

@@ -35,7 +35,9 @@ _DOCUMENT = r"""\documentclass[10pt]{article}
 \makeatletter
 \renewcommand{\subsection}%
   {\@startsection{subsection}{2}{0pt}{1.5ex plus 1ex}{.2ex}{\large\bfseries}}
+\def\ps@attncalc{\def\@oddhead{\hfil\small\attncalcname}\def\@oddfoot{\hfil\thepage\hfil}}
 \makeatother
+\pagestyle{attncalc}
 """
 FIRST_FONT = {"ja": [r"\let\attncalcfirst\attncalcja"]}
 """Which font has most letters, where it is not the Chinese one."""
@@ -158,8 +160,15 @@ def _body(document: parts.Document, picture: str | None, room: float) -> str:
     smaller = rf"{fit.commands}\setlength{{\arraycolsep}}{{{5 * fit.width:.1f}pt}}{_SKIPS}"
     size = [smaller] if fit.commands else []
     first = FIRST_FONT.get(document.language, [])
-    whole = "\n".join([*_HEAD, *first, *size, *written, r"\endgroup", ""])
+    named = [_on_later_pages(shown)] if room == layout.LINE_OF_OWN else []
+    whole = "\n".join([*named, *_HEAD, *first, *size, *written, r"\endgroup", ""])
     return formulas_in_language(whole, document.language, form=in_latex)
+
+
+def _on_later_pages(document: parts.Document) -> str:
+    """Return what puts the name on a document at the head of all its pages but the first."""
+    names = (each.text for each in document.parts if isinstance(each, parts.Field) and each.text)
+    return rf"\thispagestyle{{plain}}\gdef\attncalcname{{{in_latex(', '.join(names))}}}"
 
 
 class _Latex(parts.DocumentWriter[str]):
@@ -224,7 +233,7 @@ class _Latex(parts.DocumentWriter[str]):
     def field(self, field: parts.Field) -> Iterator[str]:
         text = r"\hrulefill" if field.text is None else in_latex(field.text)
         label = in_latex(capital(self.say(f"{field.label}:")))
-        yield rf"\noindent {label} {text}{in_rules(field.code)}\par"
+        yield rf"\noindent {label} {text}{in_rules(field.code)}"
 
     def facts(self, facts: parts.Facts) -> Iterator[str]:
         yield _said("; ".join(facts.texts))
@@ -373,7 +382,7 @@ def _height(written: str, fit: _Fit) -> float:
     for wide, high in _PICTURE.findall(written):
         total += int(high) / _beside_maps(int(wide), fit.height)
     titles = {r"\subsection*": 24.0, r"\large\bfseries": 38.0, r"\section*": 20.0}
-    titles |= {r"\includegraphics": 365.0, r"\begin{gather*}": 8.0, r"\raisebox{-\height}": 40.0}
+    titles |= {r"\includegraphics": 365.0, r"\begin{gather*}": 8.0, r"\raisebox{-\height}": 12.0}
     return total + sum(size for name, size in titles.items() if name in written)
 
 

@@ -33,7 +33,7 @@ _SENTENCES = re.compile(
     r"output .{1,9000}: no key is left to attend to|"
     r"too (?:large for exact decimals|near to a half)|every result is proven|"
     r"(?:with each step rounded|rounding each step|(?:with|carrying) full precision) \(|"
-    r"(?:†|\\textdagger\{\}) not zero: )",
+    r"(?:†|\\textdagger\{\}) not zero: |\(1\) .{1,9000}; \(2\) .{1,9000}\\par$)",
     re.IGNORECASE,
 )
 """The start of attncalc's own sentences that are not an answer."""

@@ -49,7 +49,10 @@ def qr_code(text: str) -> Html | None:
 
 
 def in_rules(text: str) -> str:
-    """Return the QR code of a text in rules of TeX, at the right margin; "" if there is none."""
+    """Return the QR code of a text in rules of TeX; "" if there is none.
+
+    It is at the right margin, and the next paragraph is beside it.
+    """
     side, bars = bars_of(text)
     rules = "".join(
         rf"\put({x},{side - y - 1}){{\rule{{{width}\unitlength}}{{{TALL}\unitlength}}}}"
@@ -58,4 +61,5 @@ def in_rules(text: str) -> str:
     code = (
         rf"\setlength{{\unitlength}}{{2pt}}\begin{{picture}}({side},{side}){rules}\end{{picture}}"
     )
-    return rf"\hfill\raisebox{{1.5ex}}{{\raisebox{{-\height}}{{{code}}}}}" if bars else ""
+    placed = rf"\hfill\smash{{\raisebox{{1.5ex}}{{\raisebox{{-\height}}{{{code}}}}}}}\par"
+    return rf"{placed}\setlength{{\hangindent}}{{-60pt}}\hangafter-\maxdimen" if bars else r"\par"

@@ -3,6 +3,7 @@
 Maps and heatmaps become boxes from the SVG of pages: the same drawing, in gray.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -21,6 +22,9 @@ SIZE = 10.5
 UP, DOWN = 0.72, 0.22
 """The height of a line above and below its baseline, as a share of its size."""
 _EM = 1000
+_WIDE = "\u2e80-\U0010ffff"
+_PIECE = re.compile(f"[（「]*(?:[{_WIDE}]|[^ {_WIDE}]+ ?| )[、。，；：）」]*")
+"""A word with the space after it; in writing without spaces, a letter with signs beside it."""
 
 
 class Look(NamedTuple):
@@ -162,7 +166,7 @@ class Ink:
     def wrapped(self, text: str, room: float, look: Look = PLAIN) -> Iterator[Box]:
         """Yield the lines of a paragraph; a word wider than a line is broken."""
         line = ""
-        for piece in _pieces(text):
+        for piece in _PIECE.findall(text):
             for part in self.cut(piece, room, look):
                 if line and self.text(f"{line}{part}".rstrip(), look).width > room:
                     yield self.text(line.rstrip(), look)
@@ -180,18 +184,6 @@ class Ink:
                 part = ""
             part += letter
         yield part
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Yield words with the spaces after them; in writing without spaces, letters."""
-    word = ""
-    for letter in text:
-        word += letter
-        if letter == " " or letter >= "\u2e80":
-            yield word
-            word = ""
-    if word:
-        yield word
 
 
 @lru_cache(maxsize=4096)

@@ -158,9 +158,11 @@ def _around(sheet: Sheet, number: int, of: int, ink: Ink) -> Sequence[Mark]:
     count = ink.text(f"{number} / {of}", _SMALL)
     parts = [((WIDTH - count.width) / 2, MARGIN * 0.55, count)]
     if number > 1:
-        name, y = ink.text(sheet.name, _SMALL), HEIGHT - MARGIN * 0.6
-        title = next(iter(ink.wrapped(sheet.title, ROOM - name.width - 20, _SMALL)), Box(0))
-        parts += [(WIDTH - MARGIN - name.width, y, name), (MARGIN, y, title)]
+        name, title = (ink.text(each, _SMALL) for each in (sheet.name, sheet.title))
+        y = HEIGHT - MARGIN * 0.6
+        parts.append((WIDTH - MARGIN - name.width, y, name))
+        if title.width + name.width + 20 <= ROOM:
+            parts.append((MARGIN, y, title))
     return placed(parts).marks
 
 

@@ -172,7 +172,7 @@ class _Paper(parts.DocumentWriter[Line]):
         yield Line(Box(0, self.spaces.work))
 
     def title(self, text: str) -> Iterator[Line]:
-        yield from self._said(text, TITLE, stays=True)
+        yield from self._said(text, TITLE, stays=True, room=self.room - BETWEEN - TALLEST_CODE)
 
     def heading(self, text: str) -> Iterator[Line]:
         yield from self._said(text, HEADING, space=14.0, stays=True)
@@ -193,12 +193,16 @@ class _Paper(parts.DocumentWriter[Line]):
         if field.text is None:
             yield Line(beside([label, rule(self.room - label.width, -2.0)]), 10.0)
             return
-        said = list(self._said(f"{words}{field.text}", space=6.0))
-        if (svg := qr_code(field.code)) is not None:
-            code, first = picture(svg, self.ink, self.room, TALLEST_CODE), said[0].box
-            left = max(self.room - code.width, first.width)
-            said[0] = Line(placed([(0.0, 0.0, first), (left, 0.0, code)]))
-        yield from said
+        svg, text = qr_code(field.code), f"{words}{field.text}"
+        if svg is None:
+            yield from self._said(text, space=6.0)
+            return
+        code = picture(svg, self.ink, self.room, TALLEST_CODE)
+        first, *others = self._said(text, space=6.0, room=self.room - BETWEEN - code.width)
+        both = placed([(0.0, 0.0, first.box), (self.room - code.width, -first.box.down, code)])
+        # the code is beside the title, and takes no height
+        yield first._replace(box=first.box._replace(marks=both.marks))
+        yield from others
 
     def facts(self, facts: parts.Facts) -> Iterator[Line]:
         text = sentence("; ".join(facts.texts)).replace("√d_k", "√dₖ")
@@ -390,9 +394,15 @@ class _Paper(parts.DocumentWriter[Line]):
         yield from self._side_by_side(matrix_blocks(grid, self.formulas, self.room, equals=" "))
 
     def _said(
-        self, text: str, look: Look = PLAIN, *, space: float = 4.0, stays: bool = False
+        self,
+        text: str,
+        look: Look = PLAIN,
+        *,
+        space: float = 4.0,
+        stays: bool = False,
+        room: float | None = None,
     ) -> Iterator[Line]:
-        for place, line in enumerate(self.ink.wrapped(text, self.room, look)):
+        for place, line in enumerate(self.ink.wrapped(text, room or self.room, look)):
             yield Line(line, space if not place else 2.0, stays)
 
 
