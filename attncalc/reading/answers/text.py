@@ -100,7 +100,7 @@ _PERCENT = re.compile(
 _PERCENT_FIRST = re.compile(
     r"(?<=[^\n][ \t;,|:(\[])%(\d{1,3}(?:[.,]\d{1,6})?)(?=[;,|\s]{1,4}%\d|[ \t|]*$)", re.MULTILINE
 )
-_CROSSES = re.compile(r"(?<=[\d×] )×(?=(?: ×)*[ \t]*$)", re.MULTILINE)
+_CROSSES = re.compile(r"(?<=[\d×] )×(?=(?: ×){0,40}[ \t]{0,20}$)", re.MULTILINE)
 """Signs for masked entries at the end of a row, where nothing is multiplied."""
 _DECIMAL = rf"-?\d{{1,6}}[.{COMMA}]\d{{1,6}}"
 _SUM = rf"(?:[^\W\d][^\d\n=]{{0,30}} )?{_DECIMAL}(?: [-+–] {_DECIMAL}){{1,20}}[ \t]{{0,9}}"
