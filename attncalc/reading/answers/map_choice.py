@@ -7,7 +7,14 @@ from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.map_marked import marked_map
 from attncalc.reading.answers.map_names import MOST_MENTIONS, Lines, Mention, Reading, readings
-from attncalc.reading.answers.map_order import Said, count_exact, is_ranked, maps_in_order, written
+from attncalc.reading.answers.map_order import (
+    Said,
+    count_exact,
+    is_ranked,
+    maps_in_order,
+    places_of,
+    written,
+)
 from attncalc.reading.answers.map_periods import lines_about, maps_in_periods
 from attncalc.reading.naming.name import Tokens
 
@@ -45,11 +52,25 @@ def stated_map(
         own = search(heads) if right < most else []
         found = [each for k, said in enumerate(own) for each in written(said, heads, k, labels)]
         is_more = count_exact(found, heads, labels) > right
-        # a map that states as much is not corrected by the weights
-        is_firm = 2 * right > len(stated) and _count_named(found) <= _count_named(stated)
+        # a map that states as much, or second inputs of some outputs, is not corrected by weights
+        is_firm = 2 * right > len(stated) and (
+            _count_named(found) <= _count_named(stated) or _is_sound(stated, heads, labels)
+        )
         if found and (not stated or (is_more and not is_firm)):
             stated, right = found, count_exact(found, heads, labels)
     return stated
+
+
+def _is_sound(lines: Sequence[WrittenConnection], heads: Matrix, labels: Tokens) -> bool:
+    """Return whether a map has a line of each output, and second inputs, all ranked by weights."""
+    are_right = all(
+        is_ranked(
+            places_of([*each.most, *each.second], labels.keys),
+            heads[max(0, each.head - 1)][places_of([each.output], labels.queries)[0]],
+        )
+        for each in lines
+    )
+    return are_right and any(e.second for e in lines) and len(lines) == len(heads) * len(heads[0])
 
 
 def _count_named(lines: Sequence[WrittenConnection]) -> int:

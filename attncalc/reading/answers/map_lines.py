@@ -99,21 +99,37 @@ class MapReader:
                 if not is_named and not (head_in(text) and head_in(text) != head):
                     break
                 if is_named:
+                    counts = (c for kind, c in zip(kinds, cells, strict=True) if kind == "head")
+                    head = next((int(cell) for cell in counts if cell.isdecimal()), head)
                     rows.append((lines[stop], head, cells))
                 else:
                     head = head_in(text)
             stop += 1 + (lines[stop].text != text)
-        named = [any(self._names(row[k]) for _, _, row in rows) for k in range(len(kinds))]
-        places = [(k, kind) for k, kind in enumerate(kinds) if named[k]]
-        most = next((k for kind in ("most", "in") for k, own in places if own == kind), -1)
-        if most < 0:
+        ranks = self._ranks(kinds, [row for _, _, row in rows])
+        if not ranks:
             return 0
-        ranks = {most: "most", **{k: "second" for k, kind in places if kind == "second"}}
         for line, of, row in rows:
             cells_of_rank = [(row[k], rank) for k, rank in ranks.items()]
             self._row(line, of, self._names(row[out]), cells_of_rank)
         self.whole |= {line.number for line in lines[i:stop]}
         return stop - i
+
+    def _ranks(self, kinds: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[int, str]:
+        """Return the ranks of the columns with inputs; {} if none has the first ones."""
+        named = [any(self._names(row[k]) for row in rows) for k in range(len(kinds))]
+        places = [(k, kind) for k, kind in enumerate(kinds) if named[k]]
+        most = next((k for kind in ("most", "in") for k, own in places if own == kind), -1)
+        seconds = [k for k, kind in places if kind == "second"]
+        others = [  # their headings may be in another language
+            k
+            for k, kind in places
+            if kind not in ("head", "out", "second")
+            if all(self._names(row[k]) or _is_blank(row[k]) for row in rows)
+        ]
+        if most < 0 and seconds:
+            most = next((k for k in others if k + 1 == seconds[0]), -1)
+        seconds = seconds or [k for k in others if k == most + 1]
+        return {most: "most", **dict.fromkeys(seconds, "second")} if most >= 0 else {}
 
     def _row(
         self, line: Line, head: int, outputs: list[str], cells: Sequence[tuple[str, str]]
@@ -151,6 +167,8 @@ class MapReader:
         return kinds if kinds.count("out") == 1 and is_ranked else []
 
     def _kind(self, cell: str) -> str:
+        if cell and head_in(f"{cell} 1") == 1:
+            return "head"
         words = lexemes_in(cell, {})
         kinds = [each.said if each.kind == "ordinal" else each.kind for each in words]
         if "number" in kinds or "data" in kinds:

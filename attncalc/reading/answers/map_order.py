@@ -321,7 +321,12 @@ def is_ranked(inputs: Sequence[int], row: Matrix) -> bool:
 
 
 def _is_output(mention: Mention) -> bool:
-    """Return whether the word or letter before a name is one for an output: like output 2, q2."""
+    """Return whether the word or letter before a name is one for an output: like output 2, q2.
+
+    A word with a letter directly behind the last name is about that one: cat's output.
+    """
+    if mention.before[:1].isalpha() or mention.before[:1] in ("'", "’"):
+        return False
     *_, word, name = [Lexeme(""), *lexemes_in(f"{mention.before[-LONGEST_END:]}1", {})]
     return name.kind == "symbol out" or (word.kind == "out" and word.said != "row")
 

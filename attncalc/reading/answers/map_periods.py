@@ -151,6 +151,8 @@ class _Periods:
                 low, high = max(inside) - period, min(inside) + period
                 names = outputs[(outputs > low) & (outputs < high)]
                 name = (*(int(each) for each in names if each not in columns),)[:1]
+                if names.size and not name and first not in names:
+                    continue  # the second inputs would be the names of the outputs
                 begin, stop = min(columns + name), max(columns + name) + span + 1
                 end = max(stop, begin + span + period)
                 others = period - len(inside) - len(name)
@@ -204,7 +206,8 @@ class _Periods:
         is_half = len(layout.columns) == 1 and (layout.others or not (name or is_printed))
         is_lost = is_far and not (name and are_alike and are_said and len(gaps[0]) == 1)
         is_work = any(_FORMULA.search(e.before) or VECTOR.search(e.before) for e in run[1:])
-        if is_half or is_lost or is_work:
+        is_partial = np.ptp(self.rows) >= self.rows.size and not name  # which outputs is not said
+        if is_half or is_lost or is_work or is_partial:
             return np.inf
         ends = {at for at in (begin, end) if 0 < at < len(self.mentions)}
         is_whole = all(
