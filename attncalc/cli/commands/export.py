@@ -114,9 +114,10 @@ def export(flags: Mapping[str, Any]) -> None:
     check_targets(target)  # again, since inputs are known now
     _refuse_another_ending(target, system)
     way = _Way(system, with_known_steps(rules, flags, *samples), points)
-    problems = [Versions([way.version(samples[0])])]
     if given is not None:
         problems = list(_of_class(given, way))
+    else:
+        problems = [Versions([way.version(samples[0])])]
     files, notes = way.exporting.exported(problems)
     place = target.place or Path("-")
     named = {place / name if target.is_folder else place: each for name, each in files.items()}

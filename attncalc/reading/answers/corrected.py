@@ -7,6 +7,7 @@ wrong and that -0.28 makes right. The forms that name an entry are read before, 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def quoted_lines(text: str) -> set[int]:
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):
         is_head = line.rstrip().endswith(":") and _TIME.search(line) is not None
-        behind = next((each for each in lines[number:] if each.strip()), "")
+        behind = next(filter(str.strip, islice(lines, number, None)), "") if is_head else ""
         is_quote = is_head and (line.lstrip().startswith(">") or behind.lstrip().startswith(">"))
         if is_quote or (_FORWARDED.match(line) and line.rstrip().endswith("---")):
             return {*range(number, len(lines) + 1)}

@@ -63,14 +63,15 @@ def stated_map(
 
 def _is_sound(lines: Sequence[WrittenConnection], heads: Matrix, labels: Tokens) -> bool:
     """Return whether a map has a line of each output, and second inputs, all ranked by weights."""
-    are_right = all(
-        is_ranked(
-            places_of([*each.most, *each.second], labels.keys),
-            heads[max(0, each.head - 1)][places_of([each.output], labels.queries)[0]],
-        )
-        for each in lines
-    )
-    return are_right and any(e.second for e in lines) and len(lines) == len(heads) * len(heads[0])
+    if len(lines) != len(heads) * len(heads[0]) or not any(each.second for each in lines):
+        return False
+    for each in lines:
+        (output,) = places_of([each.output], labels.queries)
+        inputs = places_of([*each.most, *each.second], labels.keys)
+        weights = heads[max(0, each.head - 1) % len(heads)]
+        if not 0 <= output < len(weights) or not is_ranked(inputs, weights[output]):
+            return False
+    return True
 
 
 def _count_named(lines: Sequence[WrittenConnection]) -> int:
@@ -87,14 +88,17 @@ def best_map(names: Sequence[Reading], search: Search, heads: Matrix) -> list[Sa
 
 
 def _extends(longer: Sequence[Said], best: Sequence[Said]) -> bool:
-    """Return whether a map names the same inputs as another, and second ones behind them."""
-    pairs = [
-        pair
+    """Return whether a map of more names has the lines of another, and second inputs behind its."""
+    names = [pair for own, said in zip(longer, best, strict=True)
+             for pair in zip(own.inputs, said.inputs, strict=True)]  # fmt: skip
+    is_same = all(own[: len(other)] == other for own, other in names)
+    is_there = all(
+        own.lines == said.lines and own.stop - own.begin >= said.stop - said.begin
         for own, said in zip(longer, best, strict=True)
-        for pair in zip(own.inputs, said.inputs, strict=True)
-    ]
-    is_same = all(own[: len(other)] == other for own, other in pairs)
-    return is_same and any(len(own) > len(other) for own, other in pairs)
+    )
+    is_longer = any(own.stop - own.begin > said.stop - said.begin
+                    for own, said in zip(longer, best, strict=True))  # fmt: skip
+    return is_same and is_there and is_longer and any(len(a) > len(b) for a, b in names)
 
 
 def _worths(maps: Sequence[Said]) -> list[tuple[bool, int, float]]:

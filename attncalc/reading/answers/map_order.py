@@ -408,8 +408,13 @@ def places_of(names: Sequence[str], labels: Sequence[str]) -> list[int]:
     return [place_of(each, labels) for each in plain]
 
 
-def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Tokens) -> int:
-    """Return how many lines name the inputs with the two largest weights."""
+def count_exact(
+    lines: Sequence[WrittenConnection], heads: Matrix, labels: Tokens, *, ties: bool = False
+) -> int:
+    """Return how many lines name the inputs with the two largest weights.
+
+    ties: whether they may also name all the second ones that are equal.
+    """
     count = 0
     for each in lines:
         weights = heads[max(0, each.head - 1) % len(heads)]
@@ -417,7 +422,9 @@ def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Token
         own = places_of([*each.most, *each.second], labels.keys)
         if 0 <= output < len(weights) and min(own) >= 0:
             row = weights[output]
-            is_full = len(own) == min(2, np.count_nonzero(row > TIE))
+            are_tied = ties and len(each.second) > 1
+            are_tied = are_tied and bool(np.ptp(row[own[len(each.most) :]]) <= TIE)
+            is_full = len(own) == min(2, np.count_nonzero(row > TIE)) or are_tied
             is_tied = len(each.most) > 1 and max(own) < len(row)
             is_tied = is_tied and bool((row[own] >= row.max() - TIE).all())
             count += is_tied or (is_full and is_ranked(own, row))

@@ -100,7 +100,7 @@ _PERCENT = re.compile(
 _PERCENT_FIRST = re.compile(
     r"(?<=[^\n][ \t;,|:(\[])%(\d{1,3}(?:[.,]\d{1,6})?)(?=[;,|\s]{1,4}%\d|[ \t|]*$)", re.MULTILINE
 )
-_CROSSES = re.compile(r"(?<=[\d×] )×(?=(?: ×){0,40}[ \t]{0,20}$)", re.MULTILINE)
+_CROSSES = re.compile(r"(?m)^([^\n×+=]{0,200}[\d|;,] )(×(?: ×){0,40})(?=[ \t]{0,20}$)")
 """Signs for masked entries at the end of a row, where nothing is multiplied."""
 _DECIMAL = rf"-?\d{{1,6}}[.{COMMA}]\d{{1,6}}"
 _SUM = rf"(?:[^\W\d][^\d\n=]{{0,30}} )?{_DECIMAL}(?: [-+–] {_DECIMAL}){{1,20}}[ \t]{{0,9}}"
@@ -198,7 +198,8 @@ def _take_map(
         for line, each in texts.items()
     ]
     if (heads := of_map.heads_of(weights)) is not None and matrices:
-        others, is_complete = count_exact(outside, heads, labels), of_map.is_complete(outside)
+        others = count_exact(outside, heads, labels, ties=True)
+        is_complete = of_map.is_complete(outside)
         if others < len(outside) or not is_complete:
             stated = stated_map(lines, heads, labels, text)
             right = count_exact(stated, heads, labels)
@@ -307,7 +308,7 @@ def _with_ascii_digits(text: str) -> str:
     >>> _with_ascii_digits("−٠٫٢٥ ⁻3"), _with_ascii_digits("x² 1½")
     ('−0.25 -3', 'x² 1½')
     """
-    text = _CROSSES.sub("x", _PERCENT_FIRST.sub(r"\1%", text))
+    text = _CROSSES.sub(_crossed, _PERCENT_FIRST.sub(r"\1%", text))
     text = _PERCENT.sub("%", _MINUS_INFINITY.sub("-∞", text.replace("\\[Infinity]", "∞")))
     text = _MINUS_WORD.sub("-", _MINUS.sub("-", _ILLEGIBLE.sub(_unread_entry, text)))
     text = _ROOT_VALUE.sub(r"\1", _ROOT.sub("√", text))
@@ -315,6 +316,11 @@ def _with_ascii_digits(text: str) -> str:
         return text
     text = _OTHER_DIGIT.sub(lambda each: str(unicodedata.decimal(each[0])), text)
     return text.translate({ord("٫"): ".", ord("٬"): None, ord("،"): ",", ord("؛"): ";"})
+
+
+def _crossed(row: "re.Match[str]") -> str:
+    """Return a row with letters for the crosses at its end."""
+    return row[1] + row[2].replace("×", "x")
 
 
 def _unread_entry(match: "re.Match[str]") -> str:

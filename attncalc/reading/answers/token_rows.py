@@ -28,6 +28,8 @@ _WORD_LAST = re.compile(
 )
 _AND = re.compile(rf"[\s,&/+]+(?:{_WORD_AND})?")
 _NAME = re.compile(r"[^\W_\u2e80-\uffff]+|[\u2e80-\uffff]+")
+_NUMBERED = re.compile(r"^[^\W\d_]{1,12}\.? (?=\d{1,2}$)")
+"""The word before the number of a row: token 2."""
 _NUMBERS = re.compile(r"\(([^()\d]{0,20}\d[^()]{0,200})\)")
 MOST_BELOW = 60
 """How many lines below a row may move."""
@@ -60,7 +62,8 @@ def _with_equal(lines: list[str], labels: Tokens) -> list[str]:
         }
         count = sorted(each for i, _ in own for each in names[i])
         is_whole = not any(labels.queries) or count == sorted(labels.queries)
-        for i, match in own if is_run and is_whole and len(rows) > 1 else ():
+        is_sure = len(rows) > 1 or len(count) == len(labels.queries) > 1
+        for i, match in own if is_run and is_whole and is_sure else ():
             inner = _NUMBERS.search(match["rest"])
             words = _NAME.findall(_NUMBERS.sub("", match["rest"]))
             said = [each for each in words if each in rows]
@@ -73,7 +76,8 @@ def _with_equal(lines: list[str], labels: Tokens) -> list[str]:
 def _tokens_of(match: "re.Match[str] | None", labels: Tokens) -> list[str]:
     """Return the tokens whose row a line states, or its name if no token has one; or []."""
     if match is None or not any(labels.queries):
-        return [match["row"]] if match and " " not in match["row"] else []
+        row = _NUMBERED.sub("", match["row"]) if match else ""
+        return [row] if row and " " not in row else []
     tokens = [each for each in _AND.split(match["row"]) if each]
     return tokens if all(map(labels.__contains__, tokens)) else []
 

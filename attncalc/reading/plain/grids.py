@@ -119,8 +119,8 @@ def document_of(text: str) -> Document:
     document = Document()
     text, said = within_bounds(text)
     document.faults += [(0, each) for each in said]
-    text, document.struck = tidied(text)
-    text, document.comments = without_comments(with_decimal_commas(without_macros(text)))
+    text, document.struck = tidied(without_macros(text))
+    text, document.comments = without_comments(with_decimal_commas(text))
     converted = without_tex(text)
     document.faults += converted.faults
     finder = _Finder(document, converted.text)

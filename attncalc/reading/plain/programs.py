@@ -216,9 +216,11 @@ def _piece(lines: Sequence[str], start: int, before: Sequence[_Piece]) -> _Piece
         is_next = lines[start][:1].isspace() and (before[-1].goes_on if before else goes_on)
         names = _WRAPPED.sub("", lines[start]).split()
         width = len(names)
+    if not is_next:
+        return None
     first = i = _past_blank(lines, start + 1)
     labels, rows = list[str](), list[list[str]]()
-    while is_next and i < len(lines) and (cells := lines[i].strip().rsplit(None, width)):
+    while i < len(lines) and (cells := lines[i].strip().rsplit(None, width)):
         label = cells.pop(0) if len(cells) > width else ""
         if len(cells) != width or not all(map(_PRINTED_NUMBER.fullmatch, cells)):
             break

@@ -248,8 +248,21 @@ def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
 
 def _framed(rows: Rows) -> Rows:
     """Return the entries of attncalc's own worksheet: its first line and column are names."""
-    head, *found = [parted(" ".join(row[1:])) for row in rows]
+    head, *found = [_entries(" ".join(row[1:])) for row in rows]
     return [row or [""] * len(head) for row in found]
+
+
+def _entries(line: str) -> list[str]:
+    """Split a line of a worksheet into entries, without marks: at two blanks, or one if necessary.
+
+    >>> _entries("1.00  2 1/2 ●"), _entries("1 -2.5")
+    (['1.00', '2 1/2'], ['1', '-2.5'])
+    """
+    cells: list[str] = []
+    for cell in map(str.strip, re.split(r"  |\t", re.sub(r"[●○†]", " ", line).strip())):
+        is_one = looks_like_entry(cell) or " " not in cell
+        cells += [] if not cell else [cell] if is_one else cell.split()
+    return cells
 
 
 def _named(rows: Rows) -> tuple[Rows, str]:

@@ -226,7 +226,7 @@ class _Converter:
     def _other(self, name: str) -> None:
         if name in _PASSED_OVER:
             self._pass_over(_PASSED_OVER[name], takes_command=name.endswith("command"))
-        elif name in _PLAIN_MATRICES and self._at("{"):
+        elif name in _PLAIN_MATRICES and self._at("{") and self.depth < DEEPEST:
             self.position += 1
             inner = self._collected(self._until_brace, in_matrix=True)
             self._emit(f"{OPEN}{BARE if name == 'bordermatrix' else ''}{inner}{CLOSE}")

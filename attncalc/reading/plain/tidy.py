@@ -176,11 +176,16 @@ _POINT = re.compile(r"(?<![\d.])-?\d+\.\d+(?![\d.])")
 _DECIMAL = re.compile(r"(?<![\d.])(?<!(?<!\\),)-?\d+,\d+(?!\d|[,.]\d)")
 _ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
 _BESIDE = re.compile(r"\d,\d++(?: ?%)?(?:[ \t]*+[|&;][ \t]*+|[ \t]++)[-+]?\d+(?:,\d+)?(?![\d.])")
-_AMONG_WHOLES = re.compile(
-    r"(?m)(?<![\d,.])\d+,\d+ (?:/|[^\W\d_]{1,5}) [-+]?\d+(?= ?(?:[;)\]|]|$))"
-    r"|(?:^|[:;=(\[|]) ?[-+]?\d+ (?:/|[^\W\d_]{1,5}) [-+]?\d+,\d+(?![\d,.])"
+_AMONG_WHOLES, _AMONG_ANY = (
+    re.compile(
+        rf"(?m)(?<![\d,.])\d+,\d+ {word} [-+]?\d+(?= ?(?:[;)\]|]|$))"
+        rf"|(?:^|[:;=(\[|]) ?[-+]?\d+ {word} [-+]?\d+,\d+(?![\d,.])"
+    )
+    for word in ("(?:/|e|y|et|und|and|en)", r"[^\W\d_]{1,5}")
 )
-"""Rows that would have several widths if commas separated numbers: 8,5 / 8, and: 4 e -2,5."""
+"""Rows that would have several widths if commas separated numbers: 8,5 / 8, and: 4 e -2,5; and
+those with any word, which may be a remark.
+"""
 _MIXED = re.compile(r"\d,\d{2,}, [-−]?\d+,\d{2}")
 """Numbers with commas in a list whose commas have spaces: (-3,01, 1,67)."""
 _BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d{2,6}(?!\d|[,.]\d)")
@@ -258,7 +263,8 @@ def _uses_decimal_commas(text: str) -> bool:
         return True
     against = points + len(_AFTER_COMMA.findall(text))
     beside = len(_BESIDE.findall(text)) + len(_ALONE.findall(text))
-    beside += len(_AMONG_WHOLES.findall(text))
+    among_any = len(_AMONG_ANY.findall(text))
+    beside += len(_AMONG_WHOLES.findall(text)) + among_any * (among_any > SEVERAL)
     return beside > against or (decimal > 3 * against and _several_places(text) * 2 > decimal)
 
 
