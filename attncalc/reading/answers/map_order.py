@@ -422,7 +422,7 @@ def count_exact(
         own = places_of([*each.most, *each.second], labels.keys)
         if 0 <= output < len(weights) and min(own) >= 0:
             row = weights[output]
-            are_tied = ties and len(each.second) > 1
+            are_tied = ties and len(each.second) > 1 and max(own) < len(row)
             are_tied = are_tied and bool(np.ptp(row[own[len(each.most) :]]) <= TIE)
             is_full = len(own) == min(2, np.count_nonzero(row > TIE)) or are_tied
             is_tied = len(each.most) > 1 and max(own) < len(row)

@@ -206,7 +206,7 @@ class _Periods:
         is_half = len(layout.columns) == 1 and (layout.others or not (name or is_printed))
         is_lost = is_far and not (name and are_alike and are_said and len(gaps[0]) == 1)
         is_work = any(_FORMULA.search(e.before) or VECTOR.search(e.before) for e in run[1:])
-        is_partial = np.ptp(self.rows) >= self.rows.size and not name  # which outputs is not said
+        is_partial = np.ptp(self.rows) >= self.rows.size and not name  # its outputs are unknown
         if is_half or is_lost or is_work or is_partial:
             return np.inf
         ends = {at for at in (begin, end) if 0 < at < len(self.mentions)}
