@@ -39,6 +39,7 @@ _HEAD = re.compile(
     r"\b(?:head|kopf|t[eê]te|cabe[zç]a|cab\.|testa|hoofd|kepala|huvud|hoved|hlav[ayeě]"
     r"|głow(?:[aiey]|ie|ic[aey])|baş(?:lık)?|голов[аеы])s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3}|(?-i:[AB]))\b(?:\s+of\s+\d{1,4})?"
     r"|(?:头|頭|ヘッド|헤드)\s?(\d{1,3}|[一二三四])|第?([一二三四])(?:个?头|頭)"
+    r"|\b(\d{1,2})[.ºª] (?:fej|hlav|głow|kopf|cabe[zç]|hode|huvud|baş|testa|pää)\w{0,4}\b(?! ?\d)"
     r"|\btoken (\d{1,3}) of \d{1,4}\b",
     re.I,
 )
