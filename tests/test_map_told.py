@@ -610,3 +610,36 @@ def test_a_sentence_may_name_each_head() -> None:
     assert [(each.head, *each.most, *each.second) for each in found] == [
         (1, "1", "3"), (1, "3", "1"), (1, "2", "1"), (2, "3", "2"), (2, "1", "2"), (2, "2", "1"),
     ]  # fmt: skip
+
+
+def test_a_second_input_may_have_a_weight_that_rounds_to_zero() -> None:
+    weights = np.array([[[0.9996, 0.0004, 0], [0.2, 0.8, 0], [0.0002, 0.9995, 0.0003]]])
+    names = ("cat", "sat", "mat")
+    lines = ["cat -> cat, then sat (hardly)", "sat -> sat, then cat", "mat -> sat, then mat"]
+    stated = stated_map([*enumerate(lines, start=1)], weights, Tokens(names, names))
+    assert [(each.most, each.second) for each in stated] == [
+        (("cat",), ("sat",)),
+        (("sat",), ("cat",)),
+        (("sat",), ("mat",)),
+    ]
+
+
+def test_second_inputs_of_some_outputs_are_not_completed_by_the_weights() -> None:
+    weights = np.array([[[0.9, 0.1, 0], [0.3, 0.7, 0], [0.2, 0.5, 0.3]]])
+    names = ("cat", "sat", "mat")
+    lines = ["cat -> cat", "sat -> sat", "mat -> sat (0.5), mat in second place"]
+    stated = stated_map([*enumerate(lines, start=1)], weights, Tokens(names, names))
+    assert [each.second for each in stated] == [(), (), ("mat",)]
+
+
+def test_a_table_of_a_map_has_a_column_of_heads_and_headings_in_any_language() -> None:
+    head = "| hlava | výstup | nejvíc | potom |\n|---|---|---|---|\n"
+    said = [("1", "1", "2", "1"), ("1", "2", "2", "-"), ("1", "3", "1", "2")]
+    said += [("2", "1", "1", "3"), ("2", "2", "3", "1"), ("2", "3", "3", "-")]
+    table = head + "\n".join(f"| {' | '.join(row)} |" for row in said)
+    fields = json.loads(sample("heads").path.read_text("utf-8"))
+    del fields["labels"]
+    key = key_of(read_stream(json.dumps(fields).encode(), "heads.json"), Rules())
+    answer = read_text_answer(f"{MATRICES}\n{table}\n", "a.txt", key.expected)
+    read = {(e.head, e.output): (*e.most, *e.second) for e in answer.connections or ()}
+    assert read == {(int(k), o): tuple(n for n in ms if n != "-") for k, o, *ms in said}

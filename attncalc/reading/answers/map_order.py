@@ -28,6 +28,8 @@ from attncalc.reading.naming.vocabulary import concept_of, plain_word
 MOST_LISTED = 8
 TIE = 0.0005
 """The largest difference of weights that are equal when they are rounded."""
+TINY = 1e-9
+"""The smallest weight of an input that may be named as the second."""
 ENOUGH, FEWEST = 0.6, 3
 """The share of outputs that make a map, if they fit the weights in equal words; the fewest that do
 so in any words.
@@ -289,7 +291,7 @@ class Fitting:
             own = np.array([input_of(each, k) for k in outputs])
             if own.max() >= width or (named and not each.goes_on) or _is_output(each):
                 return
-            least = np.maximum(self.ranked[rows, self.rank + place] - TIE, TIE if place else -1)
+            least = np.maximum(self.ranked[rows, self.rank + place] - TIE, TINY if place else -1)
             if (
                 any((own == other).any() for other in named)
                 or (self.weights[rows, own] < least).any()
@@ -317,7 +319,7 @@ def is_ranked(inputs: Sequence[int], row: Matrix) -> bool:
     """Return whether inputs have the largest weights of a row, the larger first."""
     is_there = 0 < len({*inputs}) == len(inputs) and max(inputs) < len(row)
     own, largest = row[[*inputs]] if is_there else row[:0], np.sort(row)[::-1][: len(inputs)]
-    return is_there and bool((own >= largest - TIE).all() and (own[1:] > TIE).all())
+    return is_there and bool((own >= largest - TIE).all() and (own[1:] > 0).all())
 
 
 def _is_output(mention: Mention) -> bool:
@@ -424,7 +426,8 @@ def count_exact(
             row = weights[output]
             are_tied = ties and len(each.second) > 1 and max(own) < len(row)
             are_tied = are_tied and bool(np.ptp(row[own[len(each.most) :]]) <= TIE)
-            is_full = len(own) == min(2, np.count_nonzero(row > TIE)) or are_tied
+            sure, there = int((row > TIE).sum()), int((row > 0).sum())
+            is_full = min(2, sure) <= len(own) <= min(2, there) or are_tied
             is_tied = len(each.most) > 1 and max(own) < len(row)
             is_tied = is_tied and bool((row[own] >= row.max() - TIE).all())
             count += is_tied or (is_full and is_ranked(own, row))
