@@ -1293,9 +1293,9 @@ def test_a_family_in_a_file_may_be_like_an_encoder_with_a_decoder(tmp_path: Path
 
 
 def test_what_of_xlm_is_not_read_is_refused_or_told(tmp_path: Path) -> None:
-    """A layer is no module, padding has no weight, and a sum of languages is not computed."""
+    """A layer is not a module, padding has no weight, and a sum of languages is not computed."""
     model = made("XLM of masked words", tmp_path)
-    with pytest.raises(InputError, match="a layer of XLM is no module: not traced"):
+    with pytest.raises(InputError, match="a layer of XLM is not a module, so it is not traced"):
         trace(model, torch.tensor([IDS]))
     with pytest.raises(InputError, match=r"token 4 is padding \(pad_token_id\)"):
         open_model(tmp_path, tokens=[3, 4, 5])

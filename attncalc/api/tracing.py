@@ -214,7 +214,9 @@ def _of_a_family(
         fields = opened.layer(opened.model, number)
         path, *others = opened.model.places_of(number)
         if others:
-            raise InputError(f"a layer of {opened.model.family.title} is no module: not traced")
+            raise InputError(
+                f"a layer of {opened.model.family.title} is not a module, so it is not traced"
+            )
         module = _module(model, path, opened.model.count)
         by_name = isinstance(inputs, Mapping) or hasattr(model, "main_input_name")
         call = called(model, arguments if by_name else _batch(inputs))

@@ -212,7 +212,7 @@ def version(key: Key, course: Course, student: str = "") -> str:
         for name in course.steps
         for head in range(1, heads_of(solution, name) + 1) or (0,)
     ]
-    # if the weights are asked for, lines are compared with the own ones, too
+    # if the weights are asked for, lines are compared with those of the written weights, too
     rounds = all(each.name not in course.asked for each in solution.all_weights)
     lines = right_options(key, course, as_rounded=rounds)
     names = {place.variable for place in places}

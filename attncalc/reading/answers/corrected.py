@@ -7,7 +7,6 @@ wrong and that -0.28 makes right. The forms that name an entry are read before, 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
@@ -32,14 +31,14 @@ _TIME, _FORWARDED = re.compile(r"\d{1,2}[:.h]\d\d"), re.compile(r"\s{0,8}-{3,20}
 
 def quoted_lines(text: str) -> set[int]:
     """Return the lines of an older mail that a mail quotes: what is above it replaces it."""
-    lines = text.split("\n")
-    for number, line in enumerate(lines, start=1):
+    lines, behind, first = text.split("\n"), "", 0
+    for number, line in reversed([*enumerate(lines, start=1)]):
         is_head = line.rstrip().endswith(":") and _TIME.search(line) is not None
-        behind = next(filter(str.strip, islice(lines, number, None)), "") if is_head else ""
         is_quote = is_head and (line.lstrip().startswith(">") or behind.lstrip().startswith(">"))
         if is_quote or (_FORWARDED.match(line) and line.rstrip().endswith("---")):
-            return {*range(number, len(lines) + 1)}
-    return set()
+            first = number
+        behind = line if line.strip() else behind
+    return {*range(first, len(lines) + 1)} if first else set()
 
 
 def with_corrected(

@@ -31,6 +31,8 @@ LONGEST_END = 80
 """The most letters of the end of a sentence that are read."""
 FARTHEST = 3
 """The largest distance of lines between two names of a map."""
+WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
+"""A word that is not only a letter or two."""
 SENTENCE = re.compile(
     r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[^\W\d_a-zà-ÿ])|[!?;](?=\s|$|[\u2e80-\uffff])|[。！？；]"
 )

@@ -18,6 +18,7 @@ from attncalc.reading.answers.map_names import (
     LONGEST,
     LONGEST_END,
     VALUE,
+    WORD,
     Mention,
     input_of,
 )
@@ -39,7 +40,6 @@ NUMBERED = r"(?:token )?(\d{1,7})(?: \(.{1,80}\))?"
 _BESIDE = re.compile(NUMBERED)
 _STOP = re.compile(r"[,.;!?。；！？\n)]")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│:]")
 _AND = re.compile(r"[\s,]{0,3}(?:[^\W\d_]{1,4}|&)\s?")
 _SUM = re.compile(r"\b(?:sum|add|som[am]|сум|topla|zusammen)|合計|合计|之和|합", re.IGNORECASE)
@@ -382,7 +382,7 @@ def _is_right(run: Run, inputs: Sequence[tuple[int, ...]]) -> bool:
     is_of_others = any(own != (k,) for k, own in enumerate(inputs))
     length = run.mentions[-1].line - run.mentions[0].line
     is_dense = is_of_others and max(FEWEST, length + 1) <= len(inputs)
-    return is_dense or bool(set.intersection(*({*_WORD.findall(gap)} for gap in gaps)))
+    return is_dense or bool(set.intersection(*({*WORD.findall(gap)} for gap in gaps)))
 
 
 def _is_of_map(run: Run) -> bool:

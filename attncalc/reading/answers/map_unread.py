@@ -11,6 +11,7 @@ from attncalc.reading.answers.map_names import (
     MOST_LINES,
     MOST_MENTIONS,
     SENTENCE,
+    WORD,
     Lines,
 )
 from attncalc.reading.answers.map_words import labels_of, lexemes_in, place_of
@@ -22,12 +23,11 @@ _NAMED = ("number", "doubtful", "symbol", "symbol in", "symbol out")
 _OF_TOKENS = {"out", "in", "token", "symbol", "ordinal"}
 _BARS, _NAME, _LETTERS = re.compile(r"[|│\t]"), re.compile(r"\w+"), re.compile(r"[^\W\d_]+")
 UNCLEAR = 'it seems to be of the map: write it as "output 1 attends to input 3"'
-_WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff]{2,}")
 
 
 def is_prose(line: str) -> bool:
     """Return whether a line has several sentences, so that one may be about the map."""
-    sentences = filter(_WORD.search, SENTENCE.split(line.strip(" .\t")))
+    sentences = filter(WORD.search, SENTENCE.split(line.strip(" .\t")))
     return not _BARS.search(line) and len([*sentences]) > 1
 
 
@@ -40,7 +40,7 @@ def words_beside(line: str, rows: Collection[tuple[float, ...]]) -> str:
         found = (w for w in widths if (*values[place : place + w],) in rows)
         width = next((w for w in found if place + w <= len(numbers)), 0)
         if width:
-            if _WORD.search(line, numbers[place].end, numbers[place + width - 1].start):
+            if WORD.search(line, numbers[place].end, numbers[place + width - 1].start):
                 return ""  # the inputs of all weights are named
             before = before or line[: numbers[place].start]
             stop = numbers[place + width - 1].end

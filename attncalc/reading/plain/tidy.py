@@ -33,7 +33,7 @@ _CHARACTERS = str.maketrans(
         **meanings("characters", Path(__file__).with_name("signs.txt")),
         **dict.fromkeys("\u00a0\u2007\u202f\u2009\u2002\u2003\u3000\u200a", " "),
         **dict.fromkeys("\u200b\u200c\u200d\ufeff\u00ad\u2060\u2061\u2062", None),
-        **{chr(0xFF01 + i): chr(0x21 + i) for i in range(94) if i != 12},
+        **{chr(0xFF01 + i): chr(0x21 + i) for i in range(94)},
         **WIDE,
         "\u2028": "\n",
         "\u2029": "\n",
