@@ -27,6 +27,7 @@ from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.map_choice import best_map, stated_map
+from attncalc.reading.answers.map_lines import with_tables
 from attncalc.reading.answers.map_names import readings
 from attncalc.reading.answers.map_order import Said, maps_in_order
 from attncalc.reading.answers.map_periods import lines_about, maps_in_periods
@@ -643,3 +644,15 @@ def test_a_table_of_a_map_has_a_column_of_heads_and_headings_in_any_language() -
     answer = read_text_answer(f"{MATRICES}\n{table}\n", "a.txt", key.expected)
     read = {(e.head, e.output): (*e.most, *e.second) for e in answer.connections or ()}
     assert read == {(int(k), o): tuple(n for n in ms if n != "-") for k, o, *ms in said}
+
+
+def test_a_latex_table_of_a_map_loses_no_cell() -> None:
+    begin, end = "\\begin{tabular}{l|l} Output & Attends most to \\\\ \\hline\n", "\\end{tabular}"
+    rows = with_tables(f"{begin}1\n & 3 \\\\\n2 & 3 \\\\\n{end}").split("\n")
+    assert [row.split() for row in rows] == [
+        ["|", "Output", "|", "Attends", "most", "to", "|"],
+        ["1"],
+        ["|", "|", "3", "|"],
+        ["|", "2", "|", "3", "|"],
+        [],
+    ]

@@ -25,6 +25,8 @@ _ASIDE = re.compile(r"\(([^()\d]{0,60})\)")
 _CELLS = re.compile(rf"[|│&\t{CELL}]|  ++")
 _OWN = re.compile(rf"{NUMBERED}|\d{{1,7}} more|.{{0,60}}[_?…].{{0,60}}")
 _TABULAR = "\\begin{tabular}"
+_SPECIFIED = re.compile(r"\A(?:\[\w\])?\{(?:[^{}\n]|\{[^{}\n]{0,40}\}){0,80}+\}")
+"""The columns of a table of LaTeX: {l|c}, {c p{2cm}}."""
 _TEX_ROW = re.compile(
     r"\\\\(?:\[[^\]]{0,20}\])?|\\(?:hline|toprule|midrule|bottomrule|text(?:bf|it|rm)?)\b|[{}]"
 )
@@ -287,8 +289,8 @@ def _with_bars(piece: str, reader: MapReader) -> str:
     """Return what is behind the beginning of a table, with bars if it is about the map."""
     body, end, rest = piece.partition("\\end{tabular}")
     rows = [
-        f"| {_TEX_ROW.sub('', line).replace('&', '|')} |" if "&" in line else ""
-        for line in body.split("\n")
+        f"| {line.replace('&', '|')} |" if "&" in line else line
+        for line in _TEX_ROW.sub("", _SPECIFIED.sub("", body)).split("\n")
     ]
     is_map = end and any(map(reader.columns, rows))
     return "\n".join(rows) + rest if is_map else f"{_TABULAR}{piece}"
