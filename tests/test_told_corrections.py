@@ -82,6 +82,12 @@ def test_a_correction_agrees_with_the_answers_own_mistakes() -> None:
     assert answer.matrices["S"].values[1].tolist() == [2.5, 0.5, 1]
 
 
+def test_a_matrix_with_a_blank_is_corrected() -> None:
+    said = "oops: the first entry of the second row should be -1, I typed it wrongly."
+    answer = read(f"Q = [1 3; 1 1; ? -2]\n\n{said}\n")
+    assert answer.matrices["Q"].values[1].tolist() == [-1, 1]
+
+
 def test_words_about_errors_before_the_steps_or_about_sums_correct_nothing() -> None:
     for text in ("Sorry for being 2 days late.\n\n" + WRONG, WRONG + "each row should sum to 1\n"):
         assert not any("corrected" in remark for remark in read(text).remarks)

@@ -5,7 +5,7 @@ wrong and that -0.28 makes right. The forms that name an entry are read before, 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -54,13 +54,9 @@ def with_corrected(
     listed = {each.line for each in found.unread if each.could_be_matrix}
     steps = {line for each in of_steps for line in each.lines} - listed
     prose = {each.line for each in found.taken if each.how == PROSE}.union(listed) - steps
-    wrong_ones = [*_wrong(made, expected)]
-    for line, sentence in enumerate(text.split("\n"), start=1):
-        if line in steps:  # only what is behind its numbers
-            sentence = "".join(_BEHIND.split(sentence, maxsplit=1)[1:])
-        is_said = speaks_of_error(sentence)
-        if len(sentence) > LONGEST or not (is_said or line in prose):
-            continue
+    sentences = [*_sentences(text, steps, prose)]
+    wrong_ones = [*_wrong(made, expected)] if sentences else []
+    for line, sentence, is_said in sentences:
         above = {each.step for each in of_steps if each.line <= line}
         wrong = [each for each in wrong_ones if each[0] in above]
         numbers = [each for each in numbers_of(sentence) if each.is_last]
@@ -92,6 +88,21 @@ def with_corrected(
     return made
 
 
+def _sentences(
+    text: str, steps: Container[int], prose: Container[int]
+) -> Iterator[tuple[int, str, bool]]:
+    """Yield what may correct an entry: its line, its words, and whether they speak of an error.
+
+    steps: the lines of steps, on which only the words after the numbers count.
+    prose: the lines that may correct an entry in any words.
+    """
+    for line, sentence in enumerate(text.split("\n"), start=1):
+        own = "".join(_BEHIND.split(sentence, maxsplit=1)[1:]) if line in steps else sentence
+        is_said = speaks_of_error(own)
+        if len(own) <= LONGEST and (is_said or line in prose):
+            yield line, own, is_said
+
+
 def with_scanned(
     matrices: Mapping[str, WrittenMatrix], found: Collected
 ) -> dict[str, WrittenMatrix]:
@@ -112,12 +123,16 @@ def _wrong(
     matrices: Mapping[str, WrittenMatrix], expected: Expected
 ) -> Iterator[tuple[str, Place, Matrix]]:
     """Yield the entries that differ from the key and from what follows, with both right values."""
-    follows = {} if expected.by_columns else followed(matrices, expected)
-    for name, own in follows.items():
-        values, key = matrices[name].values, expected.steps[name]
-        if values.shape != key.shape:
-            continue
-        is_wrong = ~near(values, key) & ~near(values, own) & ~np.isnan(values)
+    differ = {}
+    for name, written in () if expected.by_columns else matrices.items():
+        values, key = written.values, expected.steps.get(name)
+        if key is not None and key.shape == values.shape:
+            differ[name] = ~near(values, key) & ~np.isnan(values)
+    follows = followed(matrices, expected) if any(map(np.any, differ.values())) else {}
+    for name, is_wrong in differ.items():  # nothing follows for a matrix with blanks
+        key = expected.steps[name]
+        own = follows.get(name, key)
+        is_wrong &= ~near(matrices[name].values, own)
         for place in map(tuple, np.argwhere(is_wrong).tolist()):
             yield name, place, np.array([key[place], own[place]])
 

@@ -51,13 +51,13 @@ def stated_map(
     for search in searches:
         own = search(heads) if right < most else []
         found = [each for k, said in enumerate(own) for each in written(said, heads, k, labels)]
-        is_more = count_exact(found, heads, labels) > right
+        exact = count_exact(found, heads, labels)
         # a map that states as much, or second inputs of some outputs, is not corrected by weights
         is_firm = 2 * right > len(stated) and (
             _count_named(found) <= _count_named(stated) or _is_sound(stated, heads, labels)
         )
-        if found and (not stated or (is_more and not is_firm)):
-            stated, right = found, count_exact(found, heads, labels)
+        if found and (not stated or (exact > right and not is_firm)):
+            stated, right = found, exact
     return stated
 
 
@@ -89,16 +89,12 @@ def best_map(names: Sequence[Reading], search: Search, heads: Matrix) -> list[Sa
 
 def _extends(longer: Sequence[Said], best: Sequence[Said]) -> bool:
     """Return whether a map of more names has the lines of another, and second inputs behind its."""
-    names = [pair for own, said in zip(longer, best, strict=True)
-             for pair in zip(own.inputs, said.inputs, strict=True)]  # fmt: skip
-    is_same = all(own[: len(other)] == other for own, other in names)
-    is_there = all(
-        own.lines == said.lines and own.stop - own.begin >= said.stop - said.begin
-        for own, said in zip(longer, best, strict=True)
-    )
-    is_longer = any(own.stop - own.begin > said.stop - said.begin
-                    for own, said in zip(longer, best, strict=True))  # fmt: skip
-    return is_same and is_there and is_longer and any(len(a) > len(b) for a, b in names)
+    pairs = [*zip(longer, best, strict=True)]
+    inputs = [each for a, b in pairs for each in zip(a.inputs, b.inputs, strict=True)]
+    is_same = all(a.lines == b.lines and a.span >= b.span for a, b in pairs)
+    is_same = is_same and all(own[: len(other)] == other for own, other in inputs)
+    is_more = any(len(own) > len(other) for own, other in inputs)
+    return is_same and is_more and any(a.span > b.span for a, b in pairs)
 
 
 def _worths(maps: Sequence[Said]) -> list[tuple[bool, int, float]]:

@@ -80,6 +80,11 @@ class Said(NamedTuple):
         """Whether the weights confirm all of it, how many inputs it names, and its bits."""
         return self.fit == len(self.inputs), sum(map(len, self.inputs)), self.bits
 
+    @property
+    def span(self) -> int:
+        """The number of names from its first to its last one."""
+        return self.stop - self.begin
+
 
 Order = list[tuple[str, tuple[int, ...]]]
 """What each name of a run is, and of which outputs: "o" is an output, "m" the input that it attends

@@ -57,7 +57,7 @@ from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import IN_COMMENT, role_of_words
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.answers.token_rows import with_rows_of_tokens
-from attncalc.reading.answers.witness import BECAUSE, witnessed
+from attncalc.reading.answers.witness import BECAUSE, ROW_ENDS, witnessed
 from attncalc.reading.html_page import is_html, text_of_html
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
@@ -119,8 +119,6 @@ _ILLEGIBLE = re.compile(
 )
 """What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
 LONGEST_ROW = 200
-_ROWS = re.compile(r" / |; ")
-"""Between the rows of a part in a list."""
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
@@ -286,7 +284,7 @@ def _replace_map(
 
 def _lines_of(unread: Unread) -> range:
     """Return the lines of the rows of an unread part."""
-    return range(unread.line, unread.line + len(_ROWS.split(unread.text)))
+    return range(unread.line, unread.line + len(ROW_ENDS.split(unread.text)))
 
 
 def _take_lines(

@@ -107,7 +107,7 @@ _BRACKET = re.compile(r"[\d}]\s*+(?:\\left)?\s*+(?:\\begin\{\w{1,20}+\}|\(|\[|�
 
 _SLASH = re.compile(r"(?<!√\d)/(?!(?<=\d/)√)")
 """A sign between rows, or that of a quotient without a root."""
-_ROW_ENDS = re.compile(r" / |; |\n")
+ROW_ENDS = re.compile(r" / |; |\n")
 """What separates rows in the text of a part."""
 
 
@@ -946,7 +946,7 @@ class Witness:
     def _is_read(self, unread: Unread, read: Mapping[str, WrittenMatrix]) -> bool:
         """Return whether the results in an unread text are all parts of steps, or e^s of scores."""
         whole = self._with_commas(unread.text)
-        texts = _ROW_ENDS.split(whole)
+        texts = ROW_ENDS.split(whole)
         firsts = [row[0] for row in map(self._numbers_in, texts) if len(row) > 1]
         if len(firsts) < len(texts) or not _are_counts(firsts):
             texts = [whole]

@@ -1,7 +1,7 @@
-"""Output of programs: prompts, matrices of R, SymPy and Maple, pieces of matrices, and cells.
+"""Output of programs: prompts, matrices of R, SymPy and Maple, YAML, and references of sheets.
 
-Matrices in pieces are columns below columns, and YAML's lists: each is combined on the line where
-it begins, and lines stay lines.
+Columns that are printed below other columns, and nested lists of YAML, are combined to one matrix
+on the line where it begins; lines stay lines.
 """
 
 import re

@@ -51,12 +51,10 @@ _SIMPLE = re.compile(r"[\d.\s]*|[A-Z]{1,3}(?:_\w)?(?:\^T)?|√\d+")
 
 _ENUMERATED = re.compile(r"\\item[ \t]{0,3}\[\(?\w{1,4}[.)]\)?\]")
 """An item with its number: \\item[(a)]."""
-MOST = 100
-LONGEST = 60
-MOST_ARGUMENTS = 4
-MOST_NESTED = 5
-MOST_USES = 500
-"""The largest number of macros with arguments that are expanded; further ones stay unchanged."""
+MOST_MACROS, LONGEST_MACRO, MOST_ARGUMENTS = 100, 60, 4
+"""The largest number of macros, of characters of one, and of its arguments."""
+MOST_NESTED, MOST_USES = 5, 500
+"""How often macros are expanded within others, and how many with arguments are expanded."""
 _DEFINED = re.compile(
     r"\\(?:(?:re)?newcommand\*?|providecommand\*?|DeclareMathOperator\*?) ?\{?\\([A-Za-z]{1,30})\}?"
     r" ?(?:\[(\d)\] ?)?\{((?:[^{}]|\{[^{}]{0,60}\}){1,120})\}"
@@ -397,11 +395,11 @@ def without_macros(text: str) -> str:
     if "\\newcommand" not in text and "\\def" not in text and "\\Declare" not in text:
         return text
     meant: dict[str, tuple[int, str]] = {}
-    for match in itertools.islice(_DEFINED.finditer(text), MOST):
+    for match in itertools.islice(_DEFINED.finditer(text), MOST_MACROS):
         name, body = match[1] or match[4], match[3] or match[5]
         count = int(match[2] or 0)
         is_plain = sorted(_PARAMETER.findall(body)) == [str(k + 1) for k in range(count)]
-        if len(body) <= LONGEST and is_plain and count <= MOST_ARGUMENTS:
+        if len(body) <= LONGEST_MACRO and is_plain and count <= MOST_ARGUMENTS:
             meant[name] = count, body
     text = _DEFINED.sub(lambda match: "\n" * match[0].count("\n"), text)
     bare = {name: body for name, (count, body) in meant.items() if not count}
