@@ -171,7 +171,7 @@ def test_a_line_whose_brackets_may_name_the_second_input_is_listed() -> None:
 
 
 def test_a_sentence_about_a_missing_output_is_listed() -> None:
-    told = read("words", "cat attends to mat.\nAs does sat.\nmat attends to cat, then sat.")
+    told = read("words", "cat attends to mat.\nI forgot sat.\nmat attends to cat, then sat.")
     assert in_short(told) == "cat>mat mat>cat|sat"
     assert [each.line for each in told.unread if each.of_map] == [2]
 

@@ -5,7 +5,7 @@ wrong and that -0.28 makes right. The forms that name an entry are read before, 
 """
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -74,18 +74,41 @@ def with_corrected(
             run = [each.value for each in numbers]
             starts = range(len(run) - len(row) + 1) if len(row) > 1 else ()
             is_whole |= any(run[start : start + len(row)] == row for start in starts)
-        if number and len(fits) == 1 and is_whole and not is_of_sums:
-            made[name] = _with_entry(made[name], place, number)
-            what = entry_name(name, place)
+        new = [(place, number)] if number and len(fits) == 1 and is_whole and not is_of_sums else []
+        if is_said and len(fits) > 1 and len(rows := [*_rows_in(numbers, made, wrong)]) == 1:
+            ((name, new),) = rows
+        if new:
+            for place, number in new:
+                made[name] = _with_entry(made[name], place, number)
+            what = entry_name(name, place) if len(new) == 1 else f"{name}, row {place[-2] + 1},"
             found.taken[:] = [each for each in found.taken if each.line != line]
             found.unread[:] = [each for each in found.unread if each.line != line]
-            found.note(line, what, "a correction", sentence.strip())
+            found.note(line, what.strip(","), "a correction", sentence.strip())
             found.tell(line, f"{what} {CORRECTED}")
             wrong_ones = [*_wrong(made, expected)]
         elif is_said and wrong and (fits or not is_of_sums) and line not in listed:
             why = "it may correct an entry: name it, as in Q[2,1] = 3"
             found.leave(line, sentence.strip(), why)
     return made
+
+
+def _rows_in(
+    numbers: Sequence[Number],
+    matrices: Mapping[str, WrittenMatrix],
+    wrong: Sequence[tuple[str, Place, Matrix]],
+) -> Iterator[tuple[str, list[tuple[Place, Number]]]]:
+    """Yield rows with several wrong entries that a sentence states in full: their new entries."""
+    rights: dict[tuple[str, Place], dict[int, Matrix]] = {}
+    for name, place, right in wrong:
+        rights.setdefault((name, place[:-1]), {})[place[-1]] = right
+    for (name, at), own in rights.items():
+        row = matrices[name].values[at]
+        for start in range(len(numbers) - len(row) + 1):
+            run = numbers[start : start + len(row)]
+            fits = (near(np.array(n.value), own.get(k, row[k])).any() for k, n in enumerate(run))
+            if len(own) > 1 and all(fits):
+                yield name, [((*at, k), number) for k, number in enumerate(run)]
+                break
 
 
 def _sentences(

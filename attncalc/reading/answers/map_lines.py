@@ -198,7 +198,7 @@ class MapReader:
         return not self.weights or all(
             not name
             or not self.pieces.isdisjoint((name, name.strip(" \"'`*#")))
-            or _OWN.fullmatch(name)
+            or (_OWN.fullmatch(name) and name != "0")
             for name in (line.output, *line.most, *line.second)
         )
 

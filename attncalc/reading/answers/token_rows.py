@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from attncalc.reading.answers.map_words import phrases
 from attncalc.reading.naming.name import Tokens, name_in
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.rows import split_row
@@ -28,6 +29,11 @@ _WORD_LAST = re.compile(
 )
 _AND = re.compile(rf"[\s,&/+]+(?:{_WORD_AND})?")
 _NAME = re.compile(r"[^\W_\u2e80-\uffff]+|[\u2e80-\uffff]+")
+_VECTOR = re.compile(
+    r"(?<![^\W_])([A-Za-z]_?\d{1,2}) ?= ?(\([-\d][^()\n]{0,200}\)|\[[-\d][^\[\]\n]{0,200}\])"
+)
+_EQUAL = re.compile(r"(?<![^\W_])([A-Za-z]_?\d{1,2}) ?= ?([A-Za-z]_?\d{1,2})(?= ?[,;])")
+_SAME = re.compile(phrases("same"), re.IGNORECASE)
 _NUMBERED = re.compile(r"^[^\W\d_]{1,12}\.? (?=\d{1,2}$)")
 """The word before the number of a row: token 2."""
 _NUMBERS = re.compile(r"\(([^()\d]{0,20}\d[^()]{0,200})\)")
@@ -40,17 +46,24 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
 
     A line that leaves out a token is unchanged: the missing number is unknown.
     """
-    lines = _with_equal(text.split("\n"), labels)
+    lines = _with_equal(_with_equal_vectors(text).split("\n"), labels)
     if not labels.keys:
         return "\n".join(lines)
     lines = _of_each([_shares(line, labels) or line for line in lines], labels)
     return "\n".join(_with_masked(lines, labels.queries))
 
 
+def _with_equal_vectors(text: str) -> str:
+    """Return a text in which a vector that equals one before it, as in z2 = z1, has its numbers."""
+    known = {each[1]: each[2] for each in reversed([*_VECTOR.finditer(text)])}
+    return _EQUAL.sub(lambda own: f"{own[1]} = {known.get(own[2], own[2])}", text)
+
+
 def _with_equal(lines: list[str], labels: Tokens) -> list[str]:
     """Return lines in which words that name another row are that row: can: the same as cat.
 
-    The lines are one below the other; tokens with names have one each.
+    "The same" alone is the row before it. The lines are one below the other; tokens with names have
+    one each.
     """
     made = list(lines)
     named = [_ROW.fullmatch(line) if len(line) < LONGEST else None for line in lines]
@@ -63,13 +76,20 @@ def _with_equal(lines: list[str], labels: Tokens) -> list[str]:
         count = sorted(each for i, _ in own for each in names[i])
         is_whole = not any(labels.queries) or count == sorted(labels.queries)
         is_sure = len(rows) > 1 or len(count) == len(labels.queries) > 1
+        last = ""
         for i, match in own if is_run and is_whole and is_sure else ():
-            inner = _NUMBERS.search(match["rest"])
-            words = _NAME.findall(_NUMBERS.sub("", match["rest"]))
+            rest, token = match["rest"], names[i][0]
+            words = _NAME.findall(_NUMBERS.sub("", rest))
             said = [each for each in words if each in rows]
-            others = "".join(each for each in words if each not in rows)
-            if names[i][0] not in rows and len(said) == 1 and others.isalpha():
-                made[i] = f"{match['row']}: {inner[1] if inner else rows[said[0]]}"
+            are_words = "".join(each for each in words if each not in rows).isalpha()
+            if token not in rows and are_words and len(said) == 1:
+                inner = _NUMBERS.search(rest)
+                rows[token] = inner[1] if inner else rows[said[0]]
+                made[i] = f"{match['row']}: {rows[token]}"
+            elif token not in rows and are_words and last and _SAME.search(rest):
+                rows[token] = last
+                made[i] = f"{match['row']}: {last}"
+            last = rows.get(token, "")
     return made
 
 
