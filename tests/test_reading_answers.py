@@ -370,7 +370,7 @@ def test_keys_and_blocks_are_named_as_texts_are() -> None:
     assert values(answer, "K") == SELF["K"]
     assert answer.faults == ()
     assert [(each.line, each.why) for each in answer.unread] == [
-        (7, 'unknown name "mystery": it is not a step')
+        (7, "it has no name: head it with one, as Q")
     ]
 
 
