@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby, pairwise
 
-import numpy as np
-
 from attncalc.problem.serialising import RESULTS
 from attncalc.reading.answers.answer import (
     Answer,
@@ -15,7 +13,7 @@ from attncalc.reading.answers.answer import (
 )
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.own_page import MapLines
-from attncalc.reading.answers.raw import unread
+from attncalc.reading.answers.raw import BLANK, trouble, unread
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, delimiter_of, rows_of
@@ -29,7 +27,7 @@ LONGEST_SHEET = 20_000
 _COMMA = re.compile(r"[+\-−]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _COUNTED = re.compile(r"([QKVqkv])_?\d{1,2}")
 """A column of queries, keys or values."""
-_OF_MAP, _BLANK = "connections", "_"
+_OF_MAP = "connections"
 _BESIDE = ("settings", "conventions", "problem", "notes", "work", "patterns")
 """Files and blocks beside the steps that contain none."""
 
@@ -93,11 +91,11 @@ def _lines_of_sheet(
             cells = []
         elif is_own and row.filled and (count or not cells[0]):  # numbers for names
             width = width or max(k for k, cell in enumerate(cells, start=1) if cell)
-            own = [cell or _BLANK for cell in cells[1:width]]
+            own = [cell or BLANK for cell in cells[1:width]]
             cells = [str(count), *own] if count else ["", *map(str, range(1, width))]
             count += 1
         elif may_be_blank and len(cells) > 1:
-            cells = [cell or _BLANK for cell in cells]
+            cells = [cell or BLANK for cell in cells]
         yield row.line, "\t".join(cells).rstrip("\t").replace("\n", " ")
 
 
@@ -115,10 +113,10 @@ def or_side_by_side(answer: Answer, text: str, place: str, expected: Expected) -
 
     A sheet in a text has tabs between its cells.
     """
-    if not any(_trouble(answer, expected)[:2]):
+    if not any(trouble(answer, expected)[:2]):
         return answer
     beside = _side_by_side(text, place, expected)
-    is_better = beside is not None and _trouble(beside, expected) < _trouble(answer, expected)
+    is_better = beside is not None and trouble(beside, expected) < trouble(answer, expected)
     return beside if beside is not None and is_better else answer
 
 
@@ -216,15 +214,6 @@ def _bands(rows: Rows) -> list[tuple[int, int]]:
     bands = [*zip(starts, stops, strict=True)]
     are_matrices = all(not numbered.isdisjoint(range(a, b)) for a, b in bands)
     return bands if len(bands) > 1 and are_matrices else []
-
-
-def _trouble(answer: Answer, expected: Expected) -> tuple[bool, int, int]:
-    """Return whether nothing was read, how many parts are unread or odd, and numbers missing."""
-    shaped = {name: matrix for name, matrix in answer.matrices.items() if name in expected.steps}
-    odd = sum(not expected.fits(name, matrix.values) for name, matrix in shaped.items())
-    read = sum(int(np.isfinite(matrix.values).sum()) for matrix in shaped.values())
-    missing = sum(np.size(key) for key in expected.steps.values()) - read
-    return not answer.matrices, len(answer.faults) + len(answer.unread) + odd, max(0, missing)
 
 
 def _with_tabs(text: str, place: str) -> str:

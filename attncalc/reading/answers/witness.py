@@ -122,7 +122,7 @@ def witnessed(
     A slash is first that of a fraction, then a separator of numbers; one that is drawn as part of
     a bracket is neither.
     """
-    is_left = any(each.could_be_matrix for each in found.unread)
+    is_left = any(each.could_be_matrix for each in found.unread) and bool(expected.steps)
     if not is_left and all(_is_settled(matrices.get(n), k) for n, k in expected.steps.items()):
         return matrices
     keys = expected.steps
