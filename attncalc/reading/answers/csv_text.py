@@ -18,7 +18,7 @@ from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, delimiter_of, rows_of
 from attncalc.reading.naming.keys import name_of_key
-from attncalc.reading.naming.name import head_in, name_in
+from attncalc.reading.naming.name import head_in
 from attncalc.reading.plain.numerals import is_number_cell
 from attncalc.reading.plain.rows import Rows
 
@@ -123,7 +123,7 @@ def or_side_by_side(answer: Answer, text: str, place: str, expected: Expected) -
 def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
     """Return the answer of a sheet with matrices side by side, separated by empty columns."""
     lines: list[tuple[int, str]] = []
-    are_beside, heads = False, dict[int, int]()
+    are_beside = False
     sheet = _with_tabs(text, place).split("\n")
     cells = [line.split("\t") for line in sheet]
     width = max(map(len, cells))
@@ -133,9 +133,9 @@ def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
         are_beside = are_beside or bool(bands)
         if len(lines) + len(rows) * len(bands) > LONGEST_SHEET:
             return None
-        names = _names_of(bands, [cells[i] for i in rows], heads)
-        heads = next(filter(None, (_heads_over(cells[i]) for i in rows)), heads)
-        for (start, stop), name in zip(bands or [(0, width)], names or [""], strict=True):
+        heads = {head for cell in cells[rows[0]] if (head := head_in(cell))}
+        for start, stop in bands or [(0, width)]:
+            name = _name_of(cells[rows[0]][start:stop], heads) if bands else ""
             lines += [(rows[0] + 1, name)] if name else []
             lines += _lines_of_band(rows, [cells[i][start:stop] for i in rows])
             lines.append((rows[-1] + 1, ""))
@@ -168,28 +168,10 @@ def _sections_of(cells: Rows) -> Callable[[int], tuple[bool, int]]:
     return lambda i: (not filled[i], sections[i])
 
 
-def _heads_over(cells: Sequence[str]) -> dict[int, int]:
-    """Return the heads that a line names, by their first column: Head 1, blanks, Head 2."""
-    said = {j: head_in(cell) for j, cell in enumerate(cells) if cell}
-    return said if len(said) > 1 and all(said.values()) else {}
-
-
-def _names_of(
-    bands: Sequence[tuple[int, int]], rows: Sequence[Sequence[str]], heads: Mapping[int, int]
-) -> list[str]:
-    """Return the names of bands if a line above gives their heads: one name is that of each."""
-    letters = [_letter_of(rows[0][a:b]) for a, b in bands]
-    if all(letters):
-        of = [head for cell in rows[0] if (head := head_in(cell))]
-        return [f"{each} (head {of[0]})" if len({*of}) == 1 else each for each in letters]
-    if not bands or not heads:
-        return [""] * len(bands)
-    places = sorted(heads)
-    own = [max((j for j in places if j <= b), default=places[0]) for _, b in bands]
-    said = [rows[0][a] if len(rows[0]) > a and name_in(rows[0][a]) else "" for a, _ in bands]
-    if not said[0] or {*said[1:]} - {"", said[0]} or len({*own}) < len(bands):
-        return [""] * len(bands)
-    return [f"{said[0]} (head {heads[j]})" for j in own]
+def _name_of(cells: Sequence[str], heads: set[int]) -> str:
+    """Return the name of a band whose columns are counted, and its only head; "" for others."""
+    letter = _letter_of(cells)
+    return f"{letter} (head {min(heads)})" if letter and len(heads) == 1 else letter
 
 
 def _letter_of(cells: Sequence[str]) -> str:

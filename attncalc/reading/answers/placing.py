@@ -91,8 +91,6 @@ def _fits(
     loose: Loose, values: Matrix, found: Collected, expected: Expected, written: "_Written"
 ) -> list[_Fit]:
     """Return the missing steps with this shape, between the steps around the matrix."""
-    if loose.own_name and _is_of_loss(loose.own_name):
-        return []
     there, partly = written.steps
     order = list(expected.steps)
     low, high = _between(loose, found, order)
@@ -120,10 +118,6 @@ def _fits(
 def _is_masked(matrix: Matrix) -> bool:
     """Return whether a matrix excludes entries."""
     return bool((matrix <= MASKS).any())
-
-
-def _is_of_loss(own: str) -> bool:
-    return len(own.strip()) > 60 or "loss" in own.lower() or "grad" in own.lower()
 
 
 def _between(loose: Loose, found: Collected, order: list[str]) -> tuple[int, int]:

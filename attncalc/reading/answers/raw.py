@@ -11,7 +11,8 @@ from attncalc.reading.answers.answer import Answer, Unread
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.prose import is_of_sums, numbers_in
 from attncalc.reading.naming.at_hand import is_step_at_hand, names_there
-from attncalc.reading.naming.keys import name_of_key
+from attncalc.reading.naming.keys import words_of_key
+from attncalc.reading.naming.name import name_in
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.rows import Rows
 
@@ -40,8 +41,8 @@ def as_text(found: Sequence[Raw]) -> str:
 
 
 def _line(raw: Raw) -> str:
-    name = raw.name.translate(_NO_SIGN)
-    name = name if name_of_key(name) else name.replace("_", " ")
+    name = words_of_key(raw.name.translate(_NO_SIGN))
+    name = name if name_in(name) else name.replace("_", " ")
     head = f" (head {raw.head})" if raw.head else ""
     rows = ("\t".join(cell.translate(_NO_SIGN) or BLANK for cell in row) for row in raw.rows)
     return f"{name}{head} = [{'; '.join(f'[{row}]' for row in rows)}]"

@@ -22,7 +22,7 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.collecting import collected
-from attncalc.reading.answers.corrected import CORRECTED, quoted_lines, with_corrected, with_scanned
+from attncalc.reading.answers.corrected import CORRECTED, with_corrected, with_scanned
 from attncalc.reading.answers.doubting import leave_noise, questioned
 from attncalc.reading.answers.expected import SCORES, Expected, share_alike
 from attncalc.reading.answers.keeping import Collected
@@ -151,7 +151,6 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
         found.leave(document.cut_at, "…", "there is too much before it: what follows is not read")
     if document.is_full:
         found.leave(0, "…", f"only the first {MOST_GRIDS:,} matrices in brackets are looked at")
-    _leave_quoted(quoted_lines(plain), found)
     found.parts = with_better_names(found, expected)
     place_loose(found, expected)
     found.parts = [_with_masks(part, expected, found) for part in found.parts]
@@ -516,19 +515,6 @@ def _matrices(
             continue
         matrices[name] = matrix_of(latest, expected.shape(name), expected.by_columns)
     return matrices
-
-
-def _leave_quoted(lines: set[int], found: Collected) -> None:
-    """Remove the steps of a quoted mail that the mail itself states whole."""
-    own = {part.name for part in found.parts if part.is_whole and part.line not in lines}
-    old = [part for part in found.parts if part.line in lines and part.name in own]
-    for loose in found.loose:
-        loose.after -= sum(part in old for part in found.parts[: loose.after])
-    found.parts = [part for part in found.parts if part not in old]
-    places = {(part.line, part.what) for part in old}
-    for i, each in enumerate(found.taken):
-        if (each.line, each.what) in places:
-            found.taken[i] = each._replace(what="", how="an older version, quoted")
 
 
 def _as_corrections(parts: list[Part], expected: Expected) -> list[Part]:
