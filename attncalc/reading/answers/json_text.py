@@ -40,7 +40,6 @@ _SHAPES = ("shape", "size", "dims")
 _VALUES = ("shown", "values", "value", "matrix", "result", "data")
 _NAMES = ("name", "step", "symbol", "matrix_name", "label", "title")
 """Keys of the name and of the matrix, in an object of a list."""
-_LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d{1,4}")
 _Named = tuple[str, Any, int]
 """A name, its value, and its head; 0 for all heads."""
@@ -100,16 +99,10 @@ def map_told(
     heads = reader.heads_of(reader.own_weights(matrices))
     told: Sequence[WrittenConnection] | None = None
     if heads is not None:
-        outline = (each.replace("_", " ") for each in _outline(content))
-        lines = [each for each in outline if _may_state(*each.rpartition(": ")[::2])]
+        lines = [each.replace("_", " ") for each in _outline(content)]
         told = stated_map([*enumerate(lines, start=1)], heads, expected.labels)
     told = told or read_text_answer("\n".join(said), place, expected).connections
     return (*(each._replace(line=0) for each in told or ()),) or None
-
-
-def _may_state(name: str, value: str) -> bool:
-    """Return whether a value may be of the map: it has words, or its name ranks inputs."""
-    return _ranks_inputs(name) or _LETTER.search(value) is not None
 
 
 def _ranks_inputs(name: str) -> bool:
@@ -126,30 +119,16 @@ def _are_inputs(text: str) -> bool:
 
 def _texts(value: Any) -> Iterator[str]:
     """Yield the texts of an object, and its lists of records as tables."""
-    listed = [value] if isinstance(value, list) else []
+    listed = value if isinstance(value, list) else []
     if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
-        listed = [[{"output": key, **each} for key, each in value.items()]]
-    tables = [_records(*listed)] if listed else []
-    if isinstance(value, dict):
-        tables += map(_records, _columns(value))
-    yield from ("\n".join(["", *(f"| {' | '.join(row)} |" for row in rows), ""])
-                for rows in tables if rows)  # fmt: skip
-    if not (listed and tables[0]) and isinstance(value, dict | list):
+        listed = [{"output": key, **each} for key, each in value.items()]
+    if rows := _records(listed):
+        yield "\n".join(["", *(f"| {' | '.join(row)} |" for row in rows), ""])
+    elif isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _texts(each)
     elif isinstance(value, str):
         yield value
-
-
-def _columns(value: dict[str, Any]) -> Iterator[list[Any]]:
-    """Yield records from the lists, or objects, of the most and the second inputs, by output."""
-    by_keys: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
-    for name, each in value.items():
-        own = {str(k): one for k, one in enumerate(each, 1)} if isinstance(each, list) else each
-        if _ranks_inputs(name) and isinstance(own, dict):
-            by_keys.setdefault((*own,), {})[name] = own
-    for keys, own in (each for each in by_keys.items() if len(each[1]) > 1):
-        yield [{"output": key, **{name: each[key] for name, each in own.items()}} for key in keys]
 
 
 def _records(values: list[Any]) -> list[list[str]]:

@@ -14,7 +14,6 @@ from attncalc.reading.answers.labels import Labels
 from attncalc.reading.answers.parts import Part, values_of
 from attncalc.reading.answers.prose import is_constant, is_worked
 from attncalc.reading.naming.at_hand import is_step_at_hand
-from attncalc.reading.naming.layer_words import kind_of
 from attncalc.reading.naming.name import Name
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
@@ -41,8 +40,6 @@ class Loose:
     own_name: str = ""
     head: int = 0
     is_correction: bool = False
-    kind: str = ""
-    """The word directly above it: mu or var, without a layer."""
     given: str = ""
     """The given matrix whose name it has, with other numbers."""
 
@@ -299,10 +296,7 @@ class Keeper(Labels):
         after = len(self.found.parts)
         is_below = not own_name and (self.head_is_wide or self.head_is_new)
         head = self.head if is_below else 0
-        kind = kind_of(self.before.text) if self.before and not own_name else ""
-        steps = (step.rpartition(".")[2] for step in self.expected.steps)
-        kind = kind if any(step.startswith(f"{kind}_") for step in steps) else ""
-        self.found.loose.append(Loose(block, grid, after, own_name, head, self.again, kind))
+        self.found.loose.append(Loose(block, grid, after, own_name, head, self.again))
         self.again = False
 
 

@@ -302,7 +302,7 @@ class Witness:
             self._take_copies(matrix)
         for name, written in read.items():
             self._locate(name, written)
-        guesses = {n for n in doubtful if self._is_guess(n) or self._is_misfit(n, read.get(n))}
+        guesses = {n for n in doubtful if self._is_misfit(n, read.get(n))}
         for name in guesses:
             self.free[[*self.own.get(name, ())]] = True
         self._take_named(doubtful, read, least=1)
@@ -490,10 +490,7 @@ class Witness:
     ) -> tuple[float, str, Cut] | None:
         """Return the most certain cut for a step of these values, if it is certain enough."""
         free = self.free.copy()
-        if self._is_guess(name):
-            written = None
-        else:
-            free[[*self.own.get(name, ())]] = True
+        free[[*self.own.get(name, ())]] = True
         if written is not None and written.shape == key.shape[::-1] != key.shape:
             return None  # its tokens are columns, which is reported
         wanted, least = key, ENOUGH
@@ -596,10 +593,6 @@ class Witness:
         """Return whether a matrix copies a given one, as a factor before a result."""
         given = (np.atleast_2d(each) for each in self.expected.given.values())
         return any(np.array_equal(written.values, each) for each in given)
-
-    def _is_guess(self, name: str) -> bool:
-        """Return whether a step was named only by its position and its shape."""
-        return any(e.what == name and e.how.startswith("taken as") for e in self.found.taken)
 
     def _is_misfit(self, name: str, written: WrittenMatrix | None) -> bool:
         """Return whether a step was read with another shape, and not as its transpose."""
@@ -777,7 +770,7 @@ class Witness:
 
     def _taken(self, name: str, cut: Cut, because: str) -> WrittenMatrix:
         """Return the matrix of a cut; its numbers are marked as used, and a remark is added."""
-        if name in self.own and not self._is_guess(name):
+        if name in self.own:
             self.free[[*self.own[name].difference(self.witnessed)]] = True
             self.left |= self.own[name] - {*cut.places}
             before = {number for row in self.rows.get(name, []) for number in row}
