@@ -210,9 +210,10 @@ def _take_map(
     has_map = bool(found.connections)
     said = {} if of_map.is_complete(found.connections) else statements(lines, weights, labels)
     _take_lines(of_map.new(said, found.connections), texts, found)
+    own = [each for each in lines if not is_open(each[1])]
     half, near = set[int](), set[int]()
     if heads is not None and any(each.is_told for each in found.connections):
-        half, near = lines_in_part(found.connections, of_map.whole, lines, heads, labels)
+        half, near = lines_in_part(found.connections, of_map.whole, own, heads, labels)
         near -= {*chain(*said.values())}
     if has_map and _goes_on(lines, found, labels):
         half |= {each.line for each in found.connections if each.is_told}
@@ -221,7 +222,6 @@ def _take_map(
     if not of_map.is_complete(found.connections) and not any(e.of_map for e in found.unread):
         read = Counter(chain((each.line for each in found.connections), *said.values()))
         may_state = Counter({*of_map.missed})
-        own = [each for each in lines if not is_open(each[1])]
         for texts_of in (own, sentences_in(own)):
             is_begun = bool(found.connections)
             may_state |= Counter(lines_that_may_state(texts_of, labels, is_begun=is_begun))

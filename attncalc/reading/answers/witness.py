@@ -37,7 +37,7 @@ from attncalc.reading.answers.cuts import (
     numbers_of,
     unmasked,
 )
-from attncalc.reading.answers.expected import Expected, near, share_alike
+from attncalc.reading.answers.expected import NEAR, Expected, near, share_alike
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import IN_COMMENT, NO_NAME, PROSE
 from attncalc.reading.plain.corrections import is_correction, speaks_of_error
@@ -82,6 +82,7 @@ _WORK_BEHIND = re.compile(r"(?<=\d) \([^()=\n]{0,60}=[^()\n]{0,40}\)")
 """Work in parentheses behind its result: 1 (because -2 + 3 = 1)."""
 _RELATIONS = re.compile(r"[=≈→:]|->")
 _RELATION = re.compile(r"[=≈→]")
+_OF_WORK = re.compile(r"[=≈·×*+^]")
 _BESIDE = re.compile(r"\s{2,}|[|\t]")
 """What separates names side by side."""
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -138,8 +139,9 @@ def witnessed(
         witness.without_prose(matrices)
         missing = {n: key for n, key in expected.steps.items() if n not in matrices}
         witness.list_announced(missing)
+    known = {*chain(*(each.values.ravel().tolist() for each in matrices.values()))}
     with_commas = partial(_BETWEEN_DIGITS.sub, COMMA) if COMMA in text else str
-    _list_work_like(found, missing, expected, with_commas)
+    _list_work_like(found, missing, known, expected, with_commas)
     return {n: _as_heads(each, keys.get(n)) for n, each in matrices.items()}
 
 
@@ -204,14 +206,23 @@ def _without_discarded(text: str, found: Collected) -> str:
     return "\n".join(lines)
 
 
+def _holds(key: Matrix, said: list[float]) -> bool:
+    """Return whether two or more numbers are entries of a step, and few others are beside them."""
+    with np.errstate(invalid="ignore"):  # of infinities
+        own = sum(bool((abs(key - value) <= NEAR).any()) for value in said)
+    return own > 1 and own >= ENOUGH * len(said)
+
+
 def _list_work_like(
     found: Collected,
     missing: Mapping[str, Matrix],
+    known: Container[float],
     expected: Expected,
     with_commas: Callable[[str], str],
 ) -> None:
     """List work and prose that may contain an unread step: as many numbers, its rows, its name.
 
+    known: the numbers of the steps that were read.
     with_commas: marks decimal commas.
     """
     read = {line for e in found.taken if e.what for line in e.lines}
@@ -219,23 +230,27 @@ def _list_work_like(
     for each in [*found.taken]:
         numbers = numbers_of(with_commas(each.text))
         decimals = [number.value for number in numbers if number.entry.decimals]
-        name = ""
+        said = [value for value in decimals if value not in known]
+        name = next((n for n, key in missing.items() if _holds(key, said)), "")
         if each.what or each.line in read:
-            continue
-        if each.how in LIKE_WORK and not _RELATION.search(each.text):
+            is_alone = each.line == each.last and not _OF_WORK.search(each.text)
+            is_prose = each.what != "map" and len(_WORD.findall(each.text)) >= FEW
+            name = name if is_alone and is_prose else ""
+        elif each.how in LIKE_WORK and not _RELATION.search(each.text):
             whole = (n for n, key in missing.items() if key.size == len(numbers))
             are_weights = len(decimals) > 1 and abs(sum(decimals) - 1) <= ONE * len(decimals)
             weights = (n for n in missing if are_weights and own_name(n) == "A")
             name = next(whole if "[" in each.text else weights, "")
         elif each.how != PROSE or _are_counts(numbers[-count:]):
             continue
-        elif len(numbers) > 1:
+        elif not name and len(numbers) > 1:
             widths = {len(numbers_of(row)) for row in _ROWS.findall(each.text)}
             words = {expected.step_in(e, whole=False) for e in _NUMBERS.split(each.text[:200])}
             likely = (n for n, key in missing.items() if n in words or key.shape[-1] in widths)
             name = next(likely, "")
         if name:
-            found.taken.remove(each)
+            if not each.what:
+                found.taken.remove(each)
             found.leave(each.line, each.text, f"it may be {name}: name it")
 
 
