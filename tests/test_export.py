@@ -648,7 +648,6 @@ print(json.dumps([right, told, attncalc.__file__]))
 """
 
 
-@pytest.mark.slow
 def test_a_question_marks_from_the_students_own_values(question: Path) -> None:
     """Run as PrairieLearn does, from the wheel in the folder and from nowhere else."""
     problem = read_problem(question / "problem.json")

@@ -181,10 +181,8 @@ class _Html(DocumentWriter[str]):
     def given(self, given: parts.Given) -> Iterator[str]:
         yield f"<h4>{self.say('Given')}</h4>"
         for grid in given.grids:
-            yield f"<div style='{_BESIDE}'><p>{self._named(grid)}</p>"
             cells = [[_text(cell) for cell in row] for row in grid.cells()]
-            yield table(grid.rows, grid.columns, cells)
-            yield "</div>"
+            yield self._beside(grid, table(grid.rows, grid.columns, cells))
 
     def section(self, section: parts.Section) -> Iterator[str]:
         name, formula = name_in_mathml(section.step.name), MathMl().write(section.formula)
@@ -195,17 +193,17 @@ class _Html(DocumentWriter[str]):
         yield from self.equations
         self.equations = []
         for grid in section.grids:
-            if grid.head:
-                yield f"<p>{self._named(grid)}</p>"
-            yield self.asks(grid)
+            yield self._beside(grid, self.asks(grid)) if grid.head else self.asks(grid)
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
         """Omit the map, which is not asked for."""
         yield from ()
 
-    def _named(self, grid: Grid) -> str:
+    def _beside(self, grid: Grid, content: str) -> str:
+        """Return what is beside others like it, below its name."""
         name = _formula(name_in_mathml(grid.name))
-        return name + (f", {self.say(f'head {grid.head}')}" if grid.head else "")
+        named = name + (f", {self.say(f'head {grid.head}')}" if grid.head else "")
+        return f"<div style='{_BESIDE}'><p>{named}</p>\n{content}\n</div>"
 
 
 def _text(cell: parts.Cell | None) -> str:
