@@ -27,7 +27,7 @@ from attncalc.solving.solution import Solution
 from attncalc.writing import document as parts
 from attncalc.writing.document import DocumentWriter, Grid
 from attncalc.writing.html.elements import Html, element
-from attncalc.writing.html.mathml import MathMl, in_mathml, name_in_mathml
+from attncalc.writing.html.mathml import MathMl, name_in_mathml
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.translated import in_language
@@ -73,9 +73,10 @@ def in_symbols(text: str) -> str:
     )
 
 
-def _formula(*parts: Html) -> str:
-    """Return a formula, its texts inert."""
-    return _IN_ELEMENT.sub(lambda found: inert(unescape(found[0])), in_mathml(*parts))
+def _formula(*parts: Html, is_equation: bool = False) -> str:
+    """Return a formula, its texts inert; the fractions of an equation are large."""
+    formula = element("math", *parts, displaystyle="true" if is_equation else None)
+    return _IN_ELEMENT.sub(lambda found: inert(unescape(found[0])), formula)
 
 
 def statement(solution: Solution) -> str:
@@ -186,7 +187,8 @@ class _Html(DocumentWriter[str]):
 
     def section(self, section: parts.Section) -> Iterator[str]:
         name, formula = name_in_mathml(section.step.name), MathMl().write(section.formula)
-        self.equations.append(f"<p>{_formula(name, element('mo', '='), formula)}</p>")
+        equation = _formula(name, element("mo", "="), formula, is_equation=True)
+        self.equations.append(f"<p>{equation}</p>")
         if section.step.name not in self.asked:
             return
         yield f"<h4>{_formula(name)}&#58; {inert(section.said)}</h4>"
