@@ -614,6 +614,8 @@ def test_names_without_accents_are_paired_and_a_last_name_alone_is_a_guess(
     }
     run = attncalc("check", "set", "answers")
     assert "no answer: Ann Smith (73), Ann Smith (74)" in run.out
+    questions = attncalc("export", "set", "--to", "moodle", "--steps", "A").out
+    assert all(f" ({name})<" in questions for name in ("Ann Smith (73)", "José Ñandú"))
 
 
 TWO_PROBLEMS = {"problems": [{"name": "1", "tokens": 2}, {"name": "2", "tokens": 2}], "seed": 7}

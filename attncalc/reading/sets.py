@@ -405,7 +405,10 @@ class _Names:
         }
         self.of_whom: dict[str, set[int]] = defaultdict(set)
         self.called: dict[str, str] = {}
+        self.with_word: dict[str, set[int]] = defaultdict(set)
         for place, student in enumerate(given.students):
+            for word in _key(student.name).split("-"):
+                self.with_word[word].add(place)
             self._add(student.folder, place, "folder")
             for what in ("name", "email", "id"):
                 self._add(getattr(student, what), place, what)
@@ -485,8 +488,7 @@ class _Names:
             if part in self.of_whom:
                 return self.of_whom[part]
         long = {word for word in words if word.isalpha() and len(word) >= SHORTEST}
-        called = (set(_key(student.name).split("-")) for student in self.given.students)
-        return {place for place, each in enumerate(called) if each & (long - self.of_problems)}
+        return set().union(*(self.with_word[word] for word in long - self.of_problems))
 
     def _words(self, step: str, *, is_file: bool) -> tuple[str, ...]:
         stem, ending = os.path.splitext(step)  # noqa: PTH122
