@@ -463,7 +463,7 @@ def test_why_an_answer_is_not_marked_is_said_in_german(attncalc: Command, tmp_pa
     newer = "answers/Emmy Noether v2.json"
     assert f"ersetzt: answers/Emmy Noether.json: ersetzt durch {newer}, neuer nach" in printed
     assert "x.json: der Name enthält keinen Namen der Klasse" in printed
-    assert "Byron.json: sie könnte von Ada Byron und Ada Lovelace sein" in printed
+    assert "Byron.json: sie könnte von Ada Byron (75) und Ada Lovelace (70) sein" in printed
     hidden = attncalc("check", "set", "answers", "--anonymous").out
     assert "nicht zugeordnet: (verborgen): der Name könnte" in hidden
     assert not english(printed + hidden)

@@ -471,8 +471,8 @@ def test_answers_are_paired_by_name_as_reported(attncalc: Command, tmp_path: Pat
         "answers/homework 3 (72).json": "no name of the class is in its name",
         "answers/ada-byron.json": "one of 2 answers, none of them newer: also "
         "answers/Ada Byron/again.json",
-        "answers/ada-byron-with-emmy-noether.json": "it could be that of Ada Byron and "
-        "Emmy Noether",
+        "answers/ada-byron-with-emmy-noether.json": "it could be that of Ada Byron (75) "
+        "and Emmy Noether (74)",
     }
     run = attncalc("check", "set", "answers")
     assert run.code == 1
@@ -593,6 +593,31 @@ def test_a_name_of_two_is_nobodys(attncalc: Command, tmp_path: Path) -> None:
     assert "it could be that of ADA and Ada" in [row["note"] for row in rows]
 
 
+def test_names_without_accents_are_paired_and_a_last_name_alone_is_a_guess(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    roster = "name,id\nJosé Ñandú,71\nJörg Müller,72\nAnn Smith,73\nAnn Smith,74\n"
+    students = made(attncalc, tmp_path, roster)
+    names = {"nandu jose.json": 0, "Jorg-Muller.json": 1, "ann smith.json": 2, "müller.json": 1}
+    for name, place in names.items():
+        hand_in(tmp_path, students[place], name)
+    rows = marks(attncalc, tmp_path)
+    assert [row["answer"] for row in rows if row["student"]] == [
+        "answers/nandu jose.json",
+        "answers/Jorg-Muller.json",
+        "",
+        "",
+    ]
+    assert {row["answer"]: row["note"] for row in rows if not row["student"]} == {
+        "answers/ann smith.json": "it could be that of Ann Smith (73) and Ann Smith (74)",
+        "answers/müller.json": "it could be that of Jörg Müller (72)",
+    }
+    run = attncalc("check", "set", "answers")
+    assert "no answer: Ann Smith (73), Ann Smith (74)" in run.out
+    questions = attncalc("export", "set", "--to", "moodle", "--steps", "A").out
+    assert all(f" ({name})<" in questions for name in ("Ann Smith (73)", "José Ñandú"))
+
+
 TWO_PROBLEMS = {"problems": [{"name": "1", "tokens": 2}, {"name": "2", "tokens": 2}], "seed": 7}
 
 
@@ -608,10 +633,10 @@ def test_short_and_reserved_names_are_paired_where_nothing_else_is_meant(
         "1-al.json": "Al 1",
         "aux_2.json": "Aux 2",
         "Aux-/1/mine.json": "Aux 1",
-        "my homework 2.json": "it could be that of My",
+        "my homework 2.json": "it could be that of My (8)",
         "HopperGrace_1.json": "Grace Hopper 1",
         "gracehopper 2.json": "Grace Hopper 2",
-        "li 2.json": "it could be that of LI and Li",
+        "li 2.json": "it could be that of LI (76) and Li (75)",
         "problem 8.json": "no name of the class is in its name",
         "8 2.json": "no name of the class is in its name",  # problem 8, part 2, perhaps
         "al.json": "that of Al, but its name does not say to which of 1 and 2",

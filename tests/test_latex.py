@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from conftest import BUNDLED, Command, for_all, mostly_slow
 
-from attncalc import Problem, check, read_problem, solve
+from attncalc import Problem, check, new, read_problem, solve
 from attncalc.base.latex_text import in_latex
 from attncalc.equations.expressions import Indexed, Number, Quotient, Sum
 from attncalc.problem.samples import SAMPLES
@@ -269,6 +270,20 @@ def test_a_worksheet_and_its_key_fit_two_pages(tokens: int, tmp_path: Path) -> N
         assert int(pages[1]) <= 2
         marking = check(solution.problem, tmp_path / "doc.tex")
         assert marking.score.earned == (0 if blank else marking.score.possible)
+
+
+@needs_latex
+@pytest.mark.slow
+def test_a_map_that_needs_a_second_page_takes_the_last_steps_with_it(tmp_path: Path) -> None:
+    problem = new(kind="cross", tokens=2, keys=3, words=True, seed=7)
+    named = replace(problem, student="Featherstonehaugh-Cholmondeley " * 5, code="BCDF-GHJK")
+    solution = solve(named)
+    page = make_page(solution, Contents(solution.steps, blank=True))
+    assert complaints(tmp_path, write_latex(page, standalone=True)) == []  # nor a head too wide
+    command = ["pdftotext", "-f", "2", "-layout", str(tmp_path / "doc.pdf"), "-"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "Featherstonehaugh" in text
+    assert text.index("Outputs, 2") < text.index("What each output attends to")
 
 
 @needs_latex

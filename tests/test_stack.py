@@ -29,31 +29,43 @@ def stack_question(attncalc: Command, problem: str, *flags: str) -> ElementTree.
     return question
 
 
-def earned(question: ElementTree.Element, answers: dict[str, Any]) -> dict[str, float]:
-    """Return the score of each tree, evaluated as STACK does: after the question's variables."""
-    lines = [question.findtext("questionvariables/text") or ""]
-    for name, rows in answers.items():
-        if isinstance(rows, int):  # the value of a drop-down
-            lines.append(f"{name}: {rows};")
-            continue
-        lines.append(f"{name}: matrix({','.join('[' + ','.join(row) + ']' for row in rows)});")
-    names = []
-    for tree in question.findall("prt"):
-        names.append(str(tree.findtext("name")))
-        lines += [tree.findtext("feedbackvariables/text") or "", "attn_earned;"]
-        lines.append(f'print("{names[-1]}", float(attn_earned));')
-    text = "display2d: false; linel: 1000;\n" + "\n".join(lines)
+def earned(question: ElementTree.Element, *answers: dict[str, Any]) -> list[dict[str, float]]:
+    """Return the scores of each answer's trees, evaluated as STACK does.
+
+    Each tree comes after the variables of the question and the inputs.
+    """
+    trees = {
+        str(tree.findtext("name")): tree.findtext("feedbackvariables/text") or ""
+        for tree in question.findall("prt")
+    }
+    lines = ["display2d: false;", "linel: 1000;"]
+    lines.append(question.findtext("questionvariables/text") or "")
+    for answer in answers:
+        lines += [f"{name}: {_in_maxima(typed)};" for name, typed in answer.items()]
+        for name, variables in trees.items():
+            lines += [variables, f'print("{name}", float(attn_earned));']
     done = subprocess.run(
         [str(MAXIMA), "--very-quiet"],
-        input=text,
+        input="\n".join(lines),
         capture_output=True,
         text=True,
         timeout=120,
         check=True,
     )
-    found = dict(re.findall(r"(prt\w+) ([\d.]+)", done.stdout))
-    assert list(found) == names, done.stdout[-2000:]
-    return {name: float(value) for name, value in found.items()}
+    found = re.findall(r"^(prt\w+) ([\d.e-]+) *$", done.stdout, re.MULTILINE)
+    assert [name for name, _ in found] == [*trees] * len(answers), done.stdout[-2000:]
+    scores = [float(value) for _, value in found]
+    return [
+        dict(zip(trees, scores[start : start + len(trees)], strict=True))
+        for start in range(0, len(scores), len(trees))
+    ]
+
+
+def _in_maxima(typed: Any) -> str:
+    """Return a matrix of typed numbers, or the value of a drop-down."""
+    if isinstance(typed, int):
+        return str(typed)
+    return f"matrix({','.join('[' + ','.join(row) + ']' for row in typed)})"
 
 
 def inputs_of(question: ElementTree.Element) -> list[str]:
@@ -93,7 +105,8 @@ def shown_in(question: ElementTree.Element, problem: Path) -> dict[str, Any]:
 def test_the_right_answer_earns_all(name: str, attncalc: Command) -> None:
     question = stack_question(attncalc, str(sample(name).path))
     answer = shown_in(question, sample(name).path)
-    assert set(earned(question, answer).values()) == {1.0}
+    (scores,) = earned(question, answer)
+    assert set(scores.values()) == {1.0}
 
 
 @needs_maxima
@@ -110,9 +123,8 @@ def test_a_lost_sign_costs_only_its_entry(attncalc: Command, tmp_path: Path) -> 
     follows = solve(read_problem(tmp_path / "own.json"))
     carried = answer | {"ansQ": Q} | {f"ans{name}": follows.shown(name) for name in "SAO"}
     assert carried["ansS"] != answer["ansS"]
-    scores = earned(question, carried)
+    scores, wrong = earned(question, carried, answer | {"ansO": [["9", "9"]] * 3})
     assert scores == {name: 1.0 if name != "prtansQ" else pytest.approx(5 / 6) for name in scores}
-    wrong = earned(question, answer | {"ansO": [["9", "9"]] * 3})
     assert wrong == {name: float(name != "prtansO") for name in wrong}
 
 
@@ -152,13 +164,14 @@ def test_full_precision_and_cut_digits_are_right_also_after_a_slip(
         true = solve(Problem(S=S, V=GIVEN["V"], W_O=GIVEN["W_O"], scale=2**-0.5, decimals=12))
     answer = {"ansS": S} | {f"ans{name}": true.shown(name) for name in "AHO"}
     typed = {name: digits_of(rows, decimals, cut=cut) for name, rows in answer.items()}
-    scores = earned(question, typed)
+    (scores,) = earned(question, typed)
     assert scores.pop("prtansS") == pytest.approx(1 - slips / 9)
     assert set(scores.values()) == {1.0}
     for name in "AO":
         rows = [list(row) for row in typed[f"ans{name}"]]
         rows[0][0] = str(Decimal(rows[0][0]) + 1)
-        assert earned(question, typed | {f"ans{name}": rows})[f"prtans{name}"] < 1
+        (scores,) = earned(question, typed | {f"ans{name}": rows})
+        assert scores[f"prtans{name}"] < 1
 
 
 def test_a_question_has_an_input_and_a_tree_for_each_matrix(attncalc: Command) -> None:
@@ -200,7 +213,7 @@ def test_lines_of_the_map_earn_what_check_gives(
                 for option, which in zip(pair, "ms", strict=True):
                     number = option + 1 if option >= 0 else len(head[0]) + 1
                     given[f"map{h if several else ''}o{i}{which}"] = number
-        scores = earned(question, given)
+        (scores,) = earned(question, given)
         lines = [value for tree, value in scores.items() if tree.startswith("prtmap")]
         expect = expected(problem, full, chosen)
         assert sum(lines) / len(lines) == pytest.approx(expect, abs=1e-6)

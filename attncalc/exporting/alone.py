@@ -94,13 +94,24 @@ def rooms_after(key: Key, asked: Sequence[str], name: str) -> Matrix:
     """
     step, own = key.steps[name], {each: key.shown[each] for each in asked if each in key.shown}
     as_written = Known(key, key.slack, own, {each: Range.at(own[each]) for each in own})
-    known = Known(key, key.slack, own, {each: key.ranges[each] for each in own})
+    known = Known(key, key.slack, own, {each: _behind(key, each) for each in own})
     value = as_written.result(step, None).low
     room = np.zeros(value.shape)
     for found in (known.result(step, rule) for rule in known.rules(step)):
         with np.errstate(invalid="ignore"):  # of -inf
             room = np.fmax(room, np.fmax(value - found.low, found.high - value))
     return np.full_like(room, room.max()).round(key.problem.decimals + FINER)
+
+
+def _behind(key: Key, name: str) -> Range:
+    """Return the ranges of the numbers behind those of a step as written, also after a mistake.
+
+    Weights that are exact in the key, such as 0 and 1, need not be so then.
+    """
+    found, shown, half = key.ranges[name], key.shown[name], 0.5 * 10.0**-key.problem.decimals
+    if all(key.steps[each].operation.is_rational for each in key.before[name]):
+        return found
+    return Range(np.fmin(found.low, shown - half), np.fmax(found.high, shown + half))
 
 
 def _decimals(matrix: Matrix, decimals: int) -> Any:

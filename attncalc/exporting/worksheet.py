@@ -1,11 +1,14 @@
 """A worksheet as HTML for the page of another system, with inert texts.
 
 Systems interpret more than HTML in a page: gaps in braces, templates, mathematics, filters. Special
-characters of texts are therefore written as character references.
+characters of texts are therefore written as character references. Names and equations are MathML:
+browsers set it without a script or a setting of the system, and no system removes it from a
+question.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import unescape
 from itertools import groupby
 from math import prod
 
@@ -23,13 +26,16 @@ from attncalc.problem.step import Step
 from attncalc.solving.solution import Solution
 from attncalc.writing import document as parts
 from attncalc.writing.document import DocumentWriter, Grid
+from attncalc.writing.html.elements import Html, element
+from attncalc.writing.html.mathml import MathMl, name_in_mathml
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.translated import in_language
 
 _SIGN = re.compile(r"[^\w\s.,\x80-\U0010ffff-]|_", re.ASCII)
 """Special characters of ASCII."""
-_SUBSCRIPT = re.compile(r"\b([A-Za-z]+(?=_)|X(?=\d\b))_?([A-Za-z0-9]+)\b")
+_NAME = re.compile(r"\b([A-Za-z]+_[A-Za-z0-9]+|X\d)\b")
+_IN_ELEMENT = re.compile(r"(?<=>)[^<]+(?=<)")
 MOST_GAPS = 900
 """PHP and PrairieLearn accept 1,000 fields of a form, some of them their own."""
 _ROOM = "padding: 0 0.5em"
@@ -56,15 +62,21 @@ def inert(text: str) -> str:
 
 
 def in_symbols(text: str) -> str:
-    """Return inert text in which names such as W_Q and X1 have a subscript.
+    """Return inert text in which names such as W_Q and X1 are MathML.
 
-    >>> in_symbols("X1 W_Q")
-    'X<sub>1</sub> W<sub>Q</sub>'
+    >>> in_symbols("X1 = 0")
+    '<math><msub><mi>X</mi><mn>1</mn></msub></math> &#61; 0'
     """
     return "".join(
-        f"<sub>{piece}</sub>" if place % 3 == 2 else inert(piece)
-        for place, piece in enumerate(_SUBSCRIPT.split(text))
+        _formula(name_in_mathml(piece)) if place % 2 else inert(piece)
+        for place, piece in enumerate(_NAME.split(text))
     )
+
+
+def _formula(*parts: Html, is_equation: bool = False) -> str:
+    """Return a formula, its texts inert; the fractions of an equation are large."""
+    formula = element("math", *parts, displaystyle="true" if is_equation else None)
+    return _IN_ELEMENT.sub(lambda found: inert(unescape(found[0])), formula)
 
 
 def statement(solution: Solution) -> str:
@@ -170,30 +182,30 @@ class _Html(DocumentWriter[str]):
     def given(self, given: parts.Given) -> Iterator[str]:
         yield f"<h4>{self.say('Given')}</h4>"
         for grid in given.grids:
-            yield f"<div style='{_BESIDE}'><p>{self._named(grid)}</p>"
             cells = [[_text(cell) for cell in row] for row in grid.cells()]
-            yield table(grid.rows, grid.columns, cells)
-            yield "</div>"
+            yield self._beside(grid, table(grid.rows, grid.columns, cells))
 
     def section(self, section: parts.Section) -> Iterator[str]:
-        name = in_symbols(section.step.name)
-        self.equations.append(f"<p>{name} &#61; {in_symbols(in_text(section.formula))}</p>")
+        name, formula = name_in_mathml(section.step.name), MathMl().write(section.formula)
+        equation = _formula(name, element("mo", "="), formula, is_equation=True)
+        self.equations.append(f"<p>{equation}</p>")
         if section.step.name not in self.asked:
             return
-        yield f"<h4>{name}&#58; {inert(section.said)}</h4>"
+        yield f"<h4>{_formula(name)}&#58; {inert(section.said)}</h4>"
         yield from self.equations
         self.equations = []
         for grid in section.grids:
-            if grid.head:
-                yield f"<p>{self._named(grid)}</p>"
-            yield self.asks(grid)
+            yield self._beside(grid, self.asks(grid)) if grid.head else self.asks(grid)
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
         """Omit the map, which is not asked for."""
         yield from ()
 
-    def _named(self, grid: Grid) -> str:
-        return in_symbols(grid.name) + (f", {self.say(f'head {grid.head}')}" if grid.head else "")
+    def _beside(self, grid: Grid, content: str) -> str:
+        """Return what is beside others like it, below its name."""
+        name = _formula(name_in_mathml(grid.name))
+        named = name + (f", {self.say(f'head {grid.head}')}" if grid.head else "")
+        return f"<div style='{_BESIDE}'><p>{named}</p>\n{content}\n</div>"
 
 
 def _text(cell: parts.Cell | None) -> str:

@@ -95,9 +95,7 @@ def asked_of_recipe(made_by: str) -> dict[str, Any]:
 
 
 def _is_switch(name: str) -> bool:
-    if name in SETTINGS:
-        return SETTINGS[name].is_switch
-    return name in ("same_digits", "sharp", "tell_apart")
+    return SETTINGS[name].is_switch if name in SETTINGS else READ.get(name) is _yes_or_no
 
 
 def _as_text(value: Any) -> str:

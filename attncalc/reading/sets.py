@@ -27,6 +27,7 @@ from attncalc.reading.files import (
 )
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.naming.keys import name_of_key
+from attncalc.reading.naming.vocabulary import plain_word
 from attncalc.reading.roster import Student, path_name, words_of
 from attncalc.reading.scans import codes_in, first_page, is_installed
 
@@ -404,7 +405,10 @@ class _Names:
         }
         self.of_whom: dict[str, set[int]] = defaultdict(set)
         self.called: dict[str, str] = {}
+        self.with_word: dict[str, set[int]] = defaultdict(set)
         for place, student in enumerate(given.students):
+            for word in _key(student.name).split("-"):
+                self.with_word[word].add(place)
             self._add(student.folder, place, "folder")
             for what in ("name", "email", "id"):
                 self._add(getattr(student, what), place, what)
@@ -415,7 +419,9 @@ class _Names:
             words = words_of(student.name)
             start = student.email.partition("@")[0]
             # systems return names in one word, the last name first
-            joined = ["".join(words), "".join([*words[-1:], *words[:-1]])]
+            turned = [*words[-1:], *words[:-1]]
+            joined = ["".join(words), "".join(turned)]
+            joined += [plain_word(" ".join(each)) for each in (words, turned)]
             for name, what in ((start, "email"), *((each, "name") for each in joined)):
                 if _key(name) not in named:
                     self._add(name, place, what)
@@ -453,7 +459,7 @@ class _Names:
             own = self._words(_IDS.sub("", step), is_file=is_last) if _IDS.match(step) else ()
             return self._to_problem(place, student, (own, rest), steps[number + 1 :], how)
         if perhaps:
-            names = of_each(sorted(self.given.students[each].name for each in perhaps))
+            names = of_each(sorted(self.given.students[each].called for each in perhaps))
             return f"it could be that of {names}"
         return "no name of the class is in its name"
 
@@ -476,12 +482,13 @@ class _Names:
         return found
 
     def _perhaps(self, words: Sequence[str]) -> set[int]:
-        """Return the students whose names contain a name, or a short word of it."""
+        """Return the students whose names contain a name, or share a word with it."""
         parts = ("-".join(words[start:stop]) for start, stop in self._stretches(words))
         for part in (*parts, *(word for word in words if word.isalpha())):
             if part in self.of_whom:
                 return self.of_whom[part]
-        return set()
+        long = {word for word in words if word.isalpha() and len(word) >= SHORTEST}
+        return set().union(*(self.with_word[word] for word in long - self.of_problems))
 
     def _words(self, step: str, *, is_file: bool) -> tuple[str, ...]:
         stem, ending = os.path.splitext(step)  # noqa: PTH122

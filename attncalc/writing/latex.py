@@ -35,7 +35,9 @@ _DOCUMENT = r"""\documentclass[10pt]{article}
 \makeatletter
 \renewcommand{\subsection}%
   {\@startsection{subsection}{2}{0pt}{1.5ex plus 1ex}{.2ex}{\large\bfseries}}
-\def\ps@attncalc{\def\@oddhead{\hfil\small\attncalcname}\def\@oddfoot{\hfil\thepage\hfil}}
+\def\ps@attncalc{%
+  \def\@oddhead{\smash{\parbox[b]{\textwidth}{\raggedleft\small\attncalcname}}}%
+  \def\@oddfoot{\hfil\thepage\hfil}}
 \makeatother
 \pagestyle{attncalc}
 """
@@ -323,7 +325,7 @@ class _Latex(parts.DocumentWriter[str]):
             maps = [_empty_map(connections, each, self.say, wide) for each in titles]
             count = max(1, MOST_DOTS // (longest + 2)) * beside
             whole = [*lines, _said(self.say(RULE_OF_LINES)), self._centered(maps[:count], beside)]
-            yield _BREAK + _on_one_page(whole)
+            yield _on_one_page(whole)  # a page ends before the last steps, not between
             yield from (self._centered([each]) for each in maps[count:])
             return
         for _, head, sentences in connections.shown:

@@ -53,6 +53,7 @@ from attncalc.writing.reports.gradebook import (
     feedback,
     filled,
     gradebook,
+    names_of,
     not_marked,
     outcome,
     points_of_column,
@@ -167,7 +168,7 @@ def _gradebook(
     book: Gradebook, entries: Sequence[ClassRow], given: ClassSet, shown: Shown
 ) -> Iterator[str]:
     """Yield the gradebook, and print which marks it lacks."""
-    totals = list(totals_of(entries))
+    totals, names = list(totals_of(entries)), names_of(entries)
     title = given.place.resolve().name
     absent = [each for n, each in enumerate(totals) if book.rows and n not in book.students]
     lacking = {
@@ -177,7 +178,7 @@ def _gradebook(
     }
     for why, those in lacking.items():
         if those:
-            note(f"{why}: {of_each([each.student[0] for each in those])}")
+            note(f"{why}: {of_each([names[each.student] for each in those])}")
     if not book.rows:
         return gradebook(book.system, totals, title, shown.in_cell)
     for each in book.notes:
@@ -365,7 +366,7 @@ def copied(given: ClassSet, paired: Sequence[Paired], rows: Rows, rules: Rules) 
             answer = read_file(str(each.place), own.expected)
             for place, student in enumerate(given.students):
                 if place != each.student and _has_numbers(answer, key(place, each.problem)):
-                    why = f"its numbers are those of the problem of {student.name}"
+                    why = f"its numbers are those of the problem of {student.called}"
                     yield Stray(str(each.place), why, "to review")
 
 

@@ -1,5 +1,6 @@
 """`attncalc export`: a problem, or each student's of a set for a class, for a course system."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from importlib import import_module
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 
 from attncalc.api.marking import number_of
 from attncalc.base.errors import InputError, OutputError, about
-from attncalc.base.text import amount
+from attncalc.base.text import amount, as_key
 from attncalc.base.typed import quoted
 from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.marking import (
@@ -132,8 +133,9 @@ def export(flags: Mapping[str, Any]) -> None:
 
 def _of_class(given: ClassSet, way: _Way) -> Iterator[Versions]:
     """Yield the problems of a set, each with the versions of all students."""
+    counts = Counter(as_key(student.name) for student in given.students)
     things = [
-        (handed.file, student.name)
+        (handed.file, student.name if counts[as_key(student.name)] == 1 else student.called)
         for versions in zip(*given.handed, strict=True)
         for student, handed in zip(given.students, versions, strict=True)
     ]

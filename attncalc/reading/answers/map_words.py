@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
+from importlib.resources import files
 from typing import NamedTuple
 
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
@@ -15,7 +15,7 @@ _ROLES = {"O": "out", "Q": "out", "K": "in", "V": "in", "given": "in"}
 
 def _entries(file: str) -> dict[str, str]:
     """Return the lines of a list of words, by the name before the colon; indented lines go on."""
-    text = Path(__file__).with_name(file).read_text(encoding="utf-8").replace("\n  ", " ")
+    text = files(__package__).joinpath(file).read_text(encoding="utf-8").replace("\n  ", " ")
     return dict(line.split(": ", 1) for line in text.splitlines())
 
 

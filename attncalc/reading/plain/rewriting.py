@@ -1,7 +1,6 @@
 """What is rewritten in a text before it is split: the rules of rewriting.txt, in their order."""
 
 import re
-from pathlib import Path
 
 from attncalc.reading.words import sections_in
 
@@ -12,7 +11,7 @@ _RULES = [
         rule.get("put", "").strip('"'),
         re.compile(rule.get("where", "")),
     )
-    for title, rule in sections_in(Path(__file__).with_name("rewriting.txt")).items()
+    for title, rule in sections_in(__package__, "rewriting.txt").items()
 ]
 """The stage of each rule, a pattern, what replaces it, and what texts with it contain."""
 

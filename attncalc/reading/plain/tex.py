@@ -7,7 +7,6 @@ left to right; groups are followed to a limited depth.
 import itertools
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from attncalc.reading.plain.marks import BREAK, CELL, JOIN, ROW
@@ -31,7 +30,7 @@ _DIFFERENTIAL = re.compile(r"\s*+[∂d]\s*+[A-Za-zℒ][\w.,;:^{}()\[\]]{0,30}\s*
 _DISPLAY = re.compile(
     r"(?:align|alignat|aligned|gather|gathered|equation|split|multline|eqnarray)\*?$"
 )
-_SIGNS = Path(__file__).with_name("signs.txt")
+_SIGNS = __package__, "signs.txt"
 _WORDS = meanings("commands", _SIGNS) | {
     "quad": "   ", "qquad": "   ", "par": BREAK, "newline": BREAK, "item": BREAK + "- ",
     "in": " ∈ ", "hrulefill": "_____", "dotfill": "_____", "cr": ROW, "textbackslash": "\\",

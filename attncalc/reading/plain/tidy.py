@@ -6,7 +6,6 @@ Lines stay lines, so that later steps can report the original line.
 import re
 import unicodedata
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple
 
 from attncalc.reading.html_page import unescaped
@@ -29,7 +28,7 @@ DEEPEST_INDENT = 80
 """The largest number of blanks before a tag that begins a line."""
 _CHARACTERS = str.maketrans(
     {
-        **meanings("characters", Path(__file__).with_name("signs.txt")),
+        **meanings("characters", (__package__, "signs.txt")),
         **dict.fromkeys("\u00a0\u2007\u202f\u2009\u2002\u2003\u3000\u200a", " "),
         **dict.fromkeys("\u200b\u200c\u200d\ufeff\u00ad\u2060\u2061\u2062", None),
         **{chr(0xFF01 + i): chr(0x21 + i) for i in range(94)},

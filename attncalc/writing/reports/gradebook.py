@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from attncalc.base.text import on_a_line
+from attncalc.base.text import as_key, on_a_line
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
 from attncalc.writing.document import Appendix, Bullets, Document, Field, Part, Table
@@ -97,11 +97,11 @@ def class_document(
     language: str = ENGLISH,
 ) -> Document:
     """Return the table of the answers, their common mistakes, and who handed in none or late."""
-    rows = []
+    rows, names = [], names_of(entries)
     handed = [each for each in entries if each.outcome.place]
-    for name, _, _, folder, problem, made in ((*e.student, e.problem, e.outcome) for e in handed):
-        who = folder if name == folder else name
-        cells = (f"{who}, {problem}" if several else who, *_cells(made, said)[1:])
+    for each in handed:
+        who = names[each.student]
+        cells = (f"{who}, {each.problem}" if several else who, *_cells(each.outcome, said)[1:])
         rows.append(tuple(map(on_a_line, cells)))
     table = Table("Class", ("student", *many.COLUMNS[1:]), tuple(rows), tuple(map(many.told, rows)))
     facts = [fact for each in handed if (fact := each.outcome.fact) is not None]
@@ -110,14 +110,26 @@ def class_document(
     return Document("", (table, Bullets(tuple(map(on_a_line, texts)))), language=language)
 
 
+def names_of(entries: Sequence[ClassRow]) -> Mapping[tuple[str, str, str, str], str]:
+    """Return the name of each student, with the id, email or folder if others have the same."""
+    students = dict.fromkeys(each.student for each in entries)
+    counts = Counter(as_key(name) for name, *_ in students)
+    return {
+        student: student[0]
+        if counts[as_key(student[0])] == 1
+        else f"{student[0]} ({next(filter(None, student[1:]))})"
+        for student in students
+    }
+
+
 def _listed(entries: Sequence[ClassRow], several: bool) -> Iterator[str]:
     """Yield who handed in late, and who handed in nothing, to each problem."""
-    found: dict[str, list[str]] = {}
+    found, names = dict[str, list[str]](), names_of(entries)
     for entry in entries:
         what = ("late" if entry.is_late else "") if entry.outcome.place else NO_ANSWER
         if what:
             which = f"{what} (problem {entry.problem})" if several else what
-            found.setdefault(which, []).append(entry.student[0])
+            found.setdefault(which, []).append(names[entry.student])
     yield from (f"{which}: {', '.join(found[which])}" for which in sorted(found))
 
 
@@ -367,6 +379,7 @@ def _causes(handed: Sequence[ClassRow], several: bool) -> Iterator[tuple[str, ..
     """Yield the mistakes with a cause, the commonest first, each with its first answer."""
     counts: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], tuple[str, str]] = {}
+    names = names_of(handed)
     for each in handed:
         if (fact := each.outcome.fact) is None:
             continue
@@ -376,7 +389,7 @@ def _causes(handed: Sequence[ClassRow], several: bool) -> Iterator[tuple[str, ..
         for step, says, sample in mistakes:
             key = _named(each, step, several), says
             counts[key] += 1
-            first.setdefault(key, (sample, each.student[0]))
+            first.setdefault(key, (sample, names[each.student]))
     for key, count in counts.most_common(MOST_CAUSES):
         yield str(count), *key, *first[key]
 

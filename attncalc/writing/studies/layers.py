@@ -88,9 +88,9 @@ def document(found: Found, *, full: bool = False) -> Document:
 
 def page(found: Found, *, full: bool = False) -> str:
     """Return the page of what was found: of all layers, one with a picture of all heads."""
-    if not isinstance(found, Walk):
-        return write_html(document(found, full=full))
-    return layers_page(found, facts_of(found), partial(sheets_of, only=found.only, full=full))
+    if isinstance(found, Walk):
+        return _page_of_layers(found, full=full)
+    return write_html(document(found, full=full))
 
 
 def sheets_of(
@@ -231,18 +231,17 @@ MOST_TOKENS, MOST_CELLS = 64, 40_000
 COLOUR = "#1f77b4"
 
 
-def layers_page(
-    walk: Walk, facts: Facts, sheets_of: Callable[[int, Solution], Iterator[Sheet]]
-) -> str:
+def _page_of_layers(walk: Walk, *, full: bool) -> str:
     """Return the page; each layer is run once, and written before the next."""
     folded, cells, heads, number = [], list[Html](), 0, 0
     for row, (number, solution) in enumerate(walk.run()):
-        body = body_of(Document("", tuple(sheets_of(number, solution))))
+        sheets = sheets_of(number, solution, only=walk.only, full=full)
+        body = body_of(Document("", tuple(sheets)))
         folded.append(element("details", element("summary", f"layer {number}"), body))
         if solution.weights is not None and solution.problem.n <= MOST_TOKENS:
             heads = max(heads, len(solution.heads))
             cells += _cells(row, number, solution)
-    opening = body_of(Document(walk.title, (facts,)))
+    opening = body_of(Document(walk.title, (facts_of(walk),)))
     grid = _grid(cells, number + 1 - len(folded), len(folded), heads)
     main = element("main", LINE, opening, grid, *folded, LINE)
     look = needed(style("attncalc.writing.html", "page.css"), f"{main} compact")
