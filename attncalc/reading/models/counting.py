@@ -44,7 +44,7 @@ _SHARED = ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_si
            "shared_intermediate_size")  # fmt: skip
 """The width of a shared expert."""
 _FOURFOLD = ("gpt2", "openai-gpt", "gpt_bigcode", "gptj", "codegen", "gpt_neo", "bloom", "falcon",
-             "mpt", "xlm", "flaubert")  # fmt: skip
+             "imagegpt", "mpt", "xlm", "flaubert")  # fmt: skip
 """The types whose feed-forward part is 4 times as wide as tokens, if the config does not say."""
 _UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
 """The types whose head has its own weights, if the config does not say."""
@@ -404,7 +404,9 @@ class _Counting:
                     self._add("cached", f"{at}K, {at}V", *both)
             self._of_one_size(family, layer, makes)
             self._score_distances(family)
-        self._fields(each for each in family.ignored if each in _shapes()[1])
+        kinds = self._listed("layer_types") or []
+        if kinds[layer : layer + 1] != ["full_attention"]:  # such a layer has no indexer
+            self._fields(each for each in family.ignored if each in _shapes()[1])
         own -= set() if family.of("sinks", config, layer) else {"sinks"}
         self._fields(each for each in WITHOUT_EQUATIONS if each in own)
 

@@ -30,7 +30,7 @@ from attncalc.reading.models.family import (
 )
 from attncalc.reading.models.folder import Config, Weights, open_folder, parsed, said
 from attncalc.reading.models.layer import FUSED, OF_EXPERTS
-from attncalc.reading.models.names import IN_OUT, OUT_IN
+from attncalc.reading.models.names import IN_OUT, OUT_IN, whole
 from attncalc.reading.models.rope import a_base, a_scaling, a_share
 from attncalc.reading.models.unknown import alike, nearest, unread
 from attncalc.reading.names import read_by_equations, tell_unknown, unknown
@@ -183,8 +183,8 @@ def _missing(
 
 def _no_tensor(place: str, name: str, there: Sequence[str], where: str) -> str:
     near = get_close_matches(name[:200], [*dict.fromkeys(there)], n=1, cutoff=0.0)
-    meant = f": did you mean {quoted(near[0])}?" if near else ""
-    return f"{place.partition('.')[0]}: there is no tensor {quoted(name)} {where}{meant}"
+    meant = f": did you mean {whole(near[0])}?" if near else ""
+    return f"{place.partition('.')[0]}: there is no tensor {whole(name)} {where}{meant}"
 
 
 def check_read(family: Family, weights: Weights) -> None:
@@ -193,7 +193,7 @@ def check_read(family: Family, weights: Weights) -> None:
     for names in unread([family], weights):
         more = f" ({len(names)} such tensors)" if len(names) > 1 else ""
         keys = f"{IN_LAYERS} or ignored" if more else "tokens, begins, ends, heads or ignored"
-        faults.append(f"{quoted(names[0])}{more} has no field: name it in {keys}")
+        faults.append(f"{whole(names[0])}{more} has no field: name it in {keys}")
     if faults:
         raise InputError(in_place(family.source, faults))
 

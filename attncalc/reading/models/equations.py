@@ -283,6 +283,15 @@ def with_normed_experts(config: Config, layer: int) -> list[str] | None:
     return [f"Y[i,a] = R_1[i,a] + gain_moe[a] * {one}  # with experts, normalized"]
 
 
+def with_mean_of_experts(config: Config, layer: int) -> list[str] | None:
+    """Return the outputs of a layer of Cohere 2 MoE, the mean of its routed and shared experts."""
+    means = config.get("shared_expert_combination_strategy", "average") == "average"
+    is_routed = config.of_layer("mlp_layer_types", layer) == "sparse"
+    if not (means and is_routed and config.whole("num_shared_experts", 0)):
+        return None
+    return ["F_2[i,a] = (F_mix[i,a] + F_s2[i,a]) / 2  # mean of routed and shared experts"]
+
+
 def _plane(config: Config) -> tuple[int, int]:
     """Return the numbers of rows and columns of the patches of an image."""
     pairs = zip(config.sides("image_size"), config.sides("patch_size"), strict=True)

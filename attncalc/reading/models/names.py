@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from attncalc.base.text import harmless
+
 OUT_IN, IN_OUT = "torch", "in-out"
 """Layouts of weights: as in `nn.Linear`, or as in the Conv1D of GPT-2."""
 
@@ -31,7 +33,7 @@ _WEIGHTS = {
     "Q": "q_proj q_lin query query_proj to_q wq SelfAttention.q EncDecAttention.q",
     "K": "k_proj k_lin key key_proj to_k wk SelfAttention.k EncDecAttention.k",
     "V": "v_proj v_lin value value_proj to_v wv SelfAttention.v EncDecAttention.v",
-    "O": "o_proj out_proj out_lin wo attention.output.dense attn.c_proj SelfAttention.o attn.Wo "
+    "O": "o_proj out_proj out_lin to_out wo attention.output.dense attn.c_proj SelfAttention.o attn.Wo "
     "EncDecAttention.o attention.dense self_attention.dense self_attn.dense self_attn.projection",
     "QKV": "qkv_proj qkv Wqkv in_proj c_attn",
     "1": "linear1 lin1 fc1 fc_in c_fc c_fc_0 intermediate.dense gate_proj DenseReluDense.wi "
@@ -42,8 +44,8 @@ _WEIGHTS = {
     "13": "gate_up_proj mlp.Wi mlp.weights_in",
 }
 _NORMS = {
-    "Q": "q_norm q_layernorm",
-    "K": "k_norm k_layernorm",
+    "Q": "q_norm norm_q q_layernorm",
+    "K": "k_norm norm_k k_layernorm",
     "1": "input_layernorm ln_1 norm1 norm_1 layer_norm1 attention.output.LayerNorm attn_norm "
     "layernorm_before self_attn_layer_norm sa_layer_norm layer.0.layer_norm operator_norm "
     "attention.LayerNorm rel_attn.layer_norm attention_layernorm attention_layer_norm",
@@ -139,6 +141,11 @@ def renamed(name: str, own: Mapping[str, str]) -> Meaning | None:
         if any(each.endswith(f".{end}") for each in dotted):
             return Meaning(field, name.removesuffix(end), end)
     return meaning_of(name)
+
+
+def whole(name: str) -> str:
+    """Return the name of a tensor as a message shows it: in quotes, harmless, and never cut."""
+    return f'"{harmless(name)}"'
 
 
 def is_buffer(name: str) -> bool:

@@ -19,6 +19,7 @@ _BASES = {
     1e3: "nomic_bert",
     2e4: "jina_embeddings_v3",
     1e5: "helium",
+    1e8: "cosmos3_edge_text",
     1.6e5: "gte",
     2e6: "smollm3",
     5e6: "minimax_m2",

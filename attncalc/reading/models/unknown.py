@@ -8,7 +8,15 @@ from attncalc.base.typed import quoted
 from attncalc.reading.models.families import FAMILIES
 from attncalc.reading.models.family import Family
 from attncalc.reading.models.folder import Config, Weights
-from attncalc.reading.models.names import EXPERT, NUMBER, OF_EACH, is_buffer, meaning_of, renamed
+from attncalc.reading.models.names import (
+    EXPERT,
+    NUMBER,
+    OF_EACH,
+    is_buffer,
+    meaning_of,
+    renamed,
+    whole,
+)
 
 MOST_NEAR = 3
 _REASONS = {
@@ -102,7 +110,7 @@ def left_out(families: Sequence[Family], weights: Iterable[str]) -> list[str]:
         for names in unread(families, weights)
         for form in alike(names)
     }
-    return [*_quoted(stacks)]
+    return [*map(whole, stacks)]
 
 
 def _by_layer(forms: dict[str, list[str]], weights: Weights) -> Iterator[str]:
@@ -125,7 +133,7 @@ def _line(name: str, shape: Sequence[int]) -> str:
     field = meaning.field if meaning and meaning.field.rstrip("QKV") != "W_" else ""
     if meaning is not None and not field:
         field = ", ".join(f"W_{each}" for each in meaning.field.removeprefix("W_"))
-    return f'"{harmless(name)}", {" × ".join(map(str, shape)) or "one number"}: {field or "?"}'
+    return f"{whole(name)}, {' × '.join(map(str, shape)) or 'one number'}: {field or '?'}"
 
 
 def nearest(weights: Weights) -> list[tuple[Family, list[str], list[str]]]:
@@ -160,16 +168,12 @@ def _near(weights: Weights) -> Iterator[str]:
     yield "Families whose names nearly fit:" if alike_ else "No family here has names like these."
     for pair, titles in [*alike_.items()][:MOST_NEAR]:
         said = [
-            f"{what} {', '.join(_quoted(names))}"
+            f"{what} {', '.join(map(whole, names))}"
             for what, names in zip(("not read:", "also needed:"), pair, strict=True)
             if names
         ]
         usual = "all are read; whether the numbers would be the same is unknown"
         yield f"  {', '.join(titles[:MOST_NEAR])}: {'; '.join(said) or usual}"
-
-
-def _quoted(names: Iterable[str]) -> Iterator[str]:
-    return (f'"{harmless(name)}"' for name in names)
 
 
 def _reads(side: Family, name: str) -> bool:
