@@ -83,7 +83,7 @@ def count_config(config: Config, load: Load) -> Count:
     """
     load.check()
     families = families_of(config)
-    if families and config.says(families[0].inside):
+    if families and any(map(config.says, (families[0].inside, "vision_config"))):
         if families[0].decoder:
             raise InputError(f"{config.place}: {families[0].title} has a config of each side, and "
                              "is not counted")  # fmt: skip
@@ -625,7 +625,7 @@ class _Counting:
             return self._size("output_embedding_size", default=self.sizes["e"])
         if head.gives != POOLED:
             return d
-        projected = "projection_dim", "projection_size"
+        projected = "projection_dim", "projection_size", "embedding_dim"
         return self._size(*(("pooler_output_size",) if "pooler" in name else projected), default=d)
 
     def _labels(self) -> int:

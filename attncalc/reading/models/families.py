@@ -712,6 +712,20 @@ _CLIP_VISION = _CLIP_TEXT.like(
     tower="vision_model.",
     usual={**_USUAL_OF_CLIP, "patch_size": 32},
 )
+_SIGLIP = _CLIP_VISION.like(
+    "SigLIP vision: siglip siglip_vision_model idefics2_vision idefics3_vision smolvlm_vision",
+    begins={
+        "E": "embeddings.patch_embedding.weight",
+        "b_E": "embeddings.patch_embedding.bias",
+        "P": "embeddings.position_embedding.weight",
+    },
+    outputs={
+        "ForImageClassification": _classes("classifier", "mean"),
+        "Model": _OF_POOLED_PATCHES,
+    },
+    usual={**_USUAL_OF_SIGLIP, "patch_size": 16},
+    remarks=(),
+)
 _AIM: dict[str, Any] = {
     "biases": _biased("", qkv_bias="QKVO", mlp_bias="123"),
     "normalization": "rms",
@@ -1697,6 +1711,17 @@ FAMILIES: tuple[Family, ...] = (
         "Gemma 4, unified: gemma4_unified_text",
         usual={**_GEMMA_4.usual, "hidden_size_per_layer_input": 0},
     ),
+    _GEMMA_4.like(
+        "EmbeddingGemma 2: embedding_gemma2_text",
+        "block=encoder causal=None window=None",
+        reach=where(a_window, a_count("sliding_window")),
+        of_layers={
+            "W_begin": "ple.per_layer_model_projection.weight",
+            "gain_begin": "ple.per_layer_projection_norm.weight",
+        },
+        outputs={"Model": _pooled("{}embedding_projection", "all", "none", bias=False)},
+        asks={},
+    ),
     _GEMMA_2.like(
         "VaultGemma: vaultgemma", norm="pre", own={"pre_feedforward_layernorm.weight": "gamma_2"}
     ),
@@ -1768,7 +1793,7 @@ FAMILIES: tuple[Family, ...] = (
         biases=_biased("", attention_bias="QKV", mlp_bias="123"),
         rope_pairing="interleaved",
     ),
-    _like_llama("Phi-3: phi3", window=a_window_of_all, rope_dims=a_share()),
+    _like_llama("Phi-3: phi3 phi4_multimodal", window=a_window_of_all, rope_dims=a_share()),
     _GRANITE,
     _GRANITE.like(
         "HyperCLOVA X: hyperclovax",
@@ -2089,25 +2114,19 @@ FAMILIES: tuple[Family, ...] = (
         "OWL-ViT vision: owlvit owlvit_vision_model owlv2 owlv2_vision_model",
         begins={**_CLIP_VISION.begins, **_at(_NORM, E="pre_layernorm")},
     ),
+    _SIGLIP,
+    _SIGLIP.like(
+        "Janus vision: janus_vision_model",
+        biases=_biased("O12", attention_bias="QKV"),
+        own=_linear({"O": "projection_layer"}),
+        outputs={},
+        asks={"use_qk_norm": (False,)},
+    ),
     _CLIP_TEXT.like(
         "SigLIP text: siglip siglip_text_model siglip2 siglip2_text_model",
         causal=None,
         outputs={"Model": _OF_LAST_TOKEN},
         usual=_USUAL_OF_SIGLIP,
-    ),
-    _CLIP_VISION.like(
-        "SigLIP vision: siglip siglip_vision_model idefics2_vision idefics3_vision smolvlm_vision",
-        begins={
-            "E": "embeddings.patch_embedding.weight",
-            "b_E": "embeddings.patch_embedding.bias",
-            "P": "embeddings.position_embedding.weight",
-        },
-        outputs={
-            "ForImageClassification": _classes("classifier", "mean"),
-            "Model": _OF_POOLED_PATCHES,
-        },
-        usual={**_USUAL_OF_SIGLIP, "patch_size": 16},
-        remarks=(),
     ),
     _AIM_TEXT,
     _AIM_VISION,
@@ -2239,6 +2258,14 @@ FAMILIES: tuple[Family, ...] = (
             _of_first_dense("tanh"),
             ForTokenClassification=_classes("score", "all"),
         ),
+    ),
+    _like_llama(
+        "UltraBERT: ultrabert",
+        "block=encoder causal=None",
+        reach=where(a_window, a_count("sliding_window")),
+        outputs={
+            "ForTokenClassification": _classes("classifier", "all"),
+        },
     ),
     _like_llama(
         "EuroBERT: eurobert",
@@ -2557,6 +2584,15 @@ FAMILIES: tuple[Family, ...] = (
         "router=sigmoid qk_norm=rms-all own_gains=each",
         **_ROUTED,
         rope_dims=a_share(),
+    ),
+    _like_llama(
+        "Kolibri: kolibri1",
+        "router=sigmoid norm=around qk_norm=rms",
+        **_QWEN_ROUTED,
+        window=a_window,
+        positions=where(a_window, "rope", "none"),
+        equations=equations.chosen_by_logits,
+        own=_around("post_attn_norm", "post_attention_layernorm", "post_ffn_norm"),
     ),
     _like_llama(
         "MiniMax-M3: minimax_m3_vl_text",

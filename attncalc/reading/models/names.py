@@ -33,8 +33,9 @@ _WEIGHTS = {
     "Q": "q_proj q_lin query query_proj to_q wq SelfAttention.q EncDecAttention.q",
     "K": "k_proj k_lin key key_proj to_k wk SelfAttention.k EncDecAttention.k",
     "V": "v_proj v_lin value value_proj to_v wv SelfAttention.v EncDecAttention.v",
-    "O": "o_proj out_proj out_lin to_out wo attention.output.dense attn.c_proj SelfAttention.o attn.Wo "
-    "EncDecAttention.o attention.dense self_attention.dense self_attn.dense self_attn.projection",
+    "O": "o_proj out_proj out_lin to_out wo attention.output.dense attn.c_proj SelfAttention.o "
+    "attn.Wo EncDecAttention.o attention.dense self_attention.dense self_attn.dense "
+    "self_attn.projection",
     "QKV": "qkv_proj qkv Wqkv in_proj c_attn",
     "1": "linear1 lin1 fc1 fc_in c_fc c_fc_0 intermediate.dense gate_proj DenseReluDense.wi "
     "DenseReluDense.wi_0 dense_h_to_4h feed_forward.w1 feed_forward.intermediate_dense ff.layer_1",
@@ -46,9 +47,10 @@ _WEIGHTS = {
 _NORMS = {
     "Q": "q_norm norm_q q_layernorm",
     "K": "k_norm norm_k k_layernorm",
-    "1": "input_layernorm ln_1 norm1 norm_1 layer_norm1 attention.output.LayerNorm attn_norm "
-    "layernorm_before self_attn_layer_norm sa_layer_norm layer.0.layer_norm operator_norm "
-    "attention.LayerNorm rel_attn.layer_norm attention_layernorm attention_layer_norm",
+    "1": "input_layernorm attention_norm ln_1 norm1 norm_1 layer_norm1 attention.output.LayerNorm "
+    "attn_norm layernorm_before self_attn_layer_norm sa_layer_norm layer.0.layer_norm "
+    "operator_norm attention.LayerNorm rel_attn.layer_norm attention_layernorm "
+    "attention_layer_norm",
     "2": "post_attention_layernorm ln_2 norm2 norm_2 layer_norm2 output.LayerNorm mlp_norm "
     "layernorm_after final_layer_norm output_layer_norm layer.1.layer_norm ffn_norm ff.layer_norm "
     "full_layer_layer_norm feedforward_layernorm feedforward_layer_norm pre_ff_layernorm",
@@ -94,8 +96,10 @@ EXPERT, OF_EACH = (
     "*",
 )
 """The number of an expert, or of a head's normalization, in a name, and what replaces it."""
-NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
-"""A number between the dots of a name, such as that of a layer."""
+NUMBER = re.compile(r"(?<=\.)\d+(?=\.)|(?<=_)\d+(?=\.[^.]+\.)")
+"""A number between the dots of a name, such as that of a layer, or after block_ and the like."""
+_OF_LIST = re.compile(r"(?<=[._])\d+(?=\.[^.]+\.)")
+"""The number of a module with others in it, unlike that of a projection, as in ffn.2.weight."""
 BUFFERS = ("attn.bias", "attn.masked_bias", "inv_freq", "position_ids", "relative_position_index")
 """Other content of files: masks, frequencies, positions. They follow from the config."""
 OTHER_ORDERS = ("query_key_value.weight", "query_key_value.bias")
@@ -141,6 +145,16 @@ def renamed(name: str, own: Mapping[str, str]) -> Meaning | None:
         if any(each.endswith(f".{end}") for each in dotted):
             return Meaning(field, name.removesuffix(end), end)
     return meaning_of(name)
+
+
+def form_of(name: str) -> str:
+    """Return a name with # for the numbers of layers, experts and the like.
+
+    >>> form_of("h.11.ffn.2.weight"), form_of("heads.3.weight")
+    ('h.#.ffn.2.weight', 'heads.#.weight')
+    """
+    form = _OF_LIST.sub("#", name)
+    return form if "#" in form else NUMBER.sub("#", name, count=1)
 
 
 def whole(name: str) -> str:

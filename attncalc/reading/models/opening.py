@@ -935,10 +935,11 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, list[st
         first = starts[0].format(0, 0)
         places = ((name, f".{name}".find(f".{first}")) for name in weights)
         roots = [*dict.fromkeys(name[:at] for name, at in places if at >= 0)]
-        if len(roots) > 1 and family.tower:
-            own = [root for root in roots if family.tower in root]
+        if len(roots) > 1:
+            own = [root for root in roots if family.tower and family.tower in root]
             tables = family.tokens.split()
-            roots = own or [r for r in roots if any(r + each in weights for each in tables)]
+            with_table = [r for r in roots if any(r + each in weights for each in tables)]
+            roots = own or with_table or roots
         roots = [root for root in roots if not root.endswith(LATER)] or roots
         if len(roots) > 1:
             said = " and ".join(whole(root + first) for root in roots)

@@ -1,6 +1,9 @@
 """The message about a model of an unknown type: its tensors by layer, and the nearest families."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import harmless
@@ -12,6 +15,7 @@ from attncalc.reading.models.names import (
     EXPERT,
     NUMBER,
     OF_EACH,
+    form_of,
     is_buffer,
     meaning_of,
     renamed,
@@ -20,56 +24,117 @@ from attncalc.reading.models.names import (
 
 MOST_NEAR = 3
 _REASONS = {
-    "it halves the number of tokens between blocks, and has embeddings of distances": "funnel",
-    "its attention is sparse by blocks, some of them at random": "bigbird_pegasus",
-    "its attention is within windows of an image, which are shifted and merged": "swin swinv2 "
-    "donut-swin",
-    "it has no attention": "rwkv xlstm fnet bit convnext convnextv2 dac dinov3_convnext "
-    "efficientnet encodec hgnet_v2 mobilenet_v1 mobilenet_v2 poolformer regnet resnet textnet "
-    "univnet",
-    "its attention is an approximation": "nystromformer yoso mra reformer",
-    "its layers have adapters, one for each language": "xmod",
-    "its layers are narrower than the tokens between them": "mobilebert",
-    "its projections are convolutions": "squeezebert convbert",
-    "its tokens also have places on a page": "bros layoutlmv2 layoutlmv3 layoutxlm lilt udop",
-    "its tokens also have places in a table": "tapas",
-    "its tokens also have paths within a page": "markuplm",
-    "it also reads images, or parts of them": "lxmert vilt visual_bert",
-    "some of its layers attend to images alone": "mllama mllama_text_model",
-    "its attention is within blocks, and of global tokens": "pegasus_x",
-    "its layers predict several next tokens, with weights of their own": "prophetnet",
-    "it reads characters, and narrows them to fewer places": "canine",
-    "experts also make its queries": "jetmoe",
-    "its layers also have convolutions": "fastspeech2_conformer lasr_encoder parakeet_encoder "
-    "seamless_m4t seamless_m4t_v2 wav2vec2-bert wav2vec2-conformer",
-    "it narrows frames before its layers, and widens them after": "sew sew-d",
-    "stages of its layers merge patches of an image": "cvt glpn hiera levit maskformer-swin "
-    "mobilevit pvt pvt_v2 segformer swiftformer swin2sr",
-    "learned queries attend to an image, for what is in it": "conditional_detr dab-detr "
-    "deformable_detr detr table-transformer",
-    "points and an image attend to one another": "sam sam_hq sam2",
-    "it reads series of numbers": "autoformer informer patchtst time_series_transformer timesfm",
-    "it reads states, actions and returns": "decision_transformer",
-    "it also reads entities": "luke",
-    "its experts take limited numbers of tokens": "nllb-moe",
-    "some of its layers have no attention, but a recurrent state": "recurrent_gemma bailing_hybrid "
-    "lara_mini",
-    "its attention also reads the embeddings of tokens, with weights that layers share": "zamba "
-    "zamba2",
-    "it chooses the keys of each query by another attention": "deepseek_v4 axk2",
-    "a layer has two attentions and two feed-forward parts": "longcat_flash",
-    "each token has several streams, which layers mix": "gemma3n gemma3n_text",
+    # by types: their names and keys look like those of others
+    "it has no attention": ("rwkv xlstm fnet", ""),
+    "it halves the number of tokens between blocks, and has embeddings of distances": (
+        "funnel",
+        "",
+    ),
+    "its attention is sparse by blocks, some of them at random": ("bigbird_pegasus", ""),
+    "its attention is an approximation": ("nystromformer yoso mra reformer", ""),
+    "its layers have adapters, one for each language": ("xmod", ""),
+    "its layers are narrower than the tokens between them": ("mobilebert", ""),
+    "its projections are convolutions": ("squeezebert convbert", ""),
+    "its tokens also have places in a table": ("tapas", ""),
+    "it also reads images, or parts of them": ("lxmert vilt visual_bert", ""),
+    "its attention is within blocks, and of global tokens": ("pegasus_x", ""),
+    "its layers predict several next tokens, with weights of their own": ("prophetnet", ""),
+    "it reads characters, and narrows them to fewer places": ("canine", ""),
+    "experts also make its queries": ("jetmoe", ""),
+    "it reads states, actions and returns": ("decision_transformer", ""),
+    "it also reads entities": ("luke", ""),
+    "its experts take limited numbers of tokens": ("nllb-moe", ""),
+    "its attention also reads the embeddings of tokens, with weights that layers share": (
+        "zamba zamba2",
+        "",
+    ),
+    "a layer has two attentions and two feed-forward parts": ("longcat_flash", ""),
+    "it reads random patches of an image": ("vit_mae", ""),
+    "it is two models of other types: open the folder of each": (
+        "encoder-decoder vision-encoder-decoder speech-encoder-decoder rag",
+        "",
+    ),
+    "it reads what another model gives, and drafts its tokens": (
+        "gemma4_assistant gemma4_unified_assistant muse_glimmer_assistant",
+        "",
+    ),
+    # by names of tensors, and by keys of configs, which end with =
+    "each token has several streams, which layers mix": (
+        "gemma3n gemma3n_text",
+        r"\bhc_|hyper_connection|altup",
+    ),
+    "some of its layers have no attention, but a recurrent state": (
+        "recurrent_gemma bailing_hybrid lara_mini",
+        r"A_log|rg_lru|time_decay|igate|linear_attn",
+    ),
+    "it chooses the keys of each query by another attention": ("axk2", r"\bindexer\."),
+    "its tokens are several codes of sound each": (
+        "",
+        r"codebook|codec|quantizers?\.(layers|\d)|audio_lm_head|lm_heads\.|audio_tokens\.",
+    ),
+    "points and an image attend to one another": ("", "mask_decoder|prompt_encoder|iou_token"),
+    "learned queries attend to an image, for what is in it": (
+        "conditional_detr dab-detr deformable_detr detr table-transformer",
+        r"query_pos|bbox_embed\.|box_head|detr|quer(y|ies)_embed|detection_tokens",
+    ),
+    "its layers also have convolutions": (
+        "seamless_m4t seamless_m4t_v2",
+        r"\.\d+\..*(conv_module|depthwise|pointwise|conv_proj|dwconv|fsmn|\bconv\d?\.)",
+    ),
+    "it reads series of numbers": ("", r"^(prediction_length|patch_length|horizon_length)="),
+    "it reads videos": ("", r"^(num_frames|tubelet_size|frames_per_clip)="),
+    "its tokens also have places on a page": (
+        "layoutlmv2 layoutxlm",
+        r"\bx_position_emb|\bbbox|box_linear|xpath|h_position_emb",
+    ),
+    "its attention is within windows of an image": (
+        "",
+        "relative_position_bias_table|rel_pos_h|^window_size=",
+    ),
+    "its layers also attend to the outputs of another model": (
+        "mllama mllama_text_model",
+        r"(cross_?att|encoder_?att|attn_other|x_attn|encdec)\w*\.",
+    ),
+    "learned queries attend to the outputs of another model": (
+        "",
+        "query_tokens|latent_query|latents$|resampler",
+    ),
+    "it reads images, whose patches have places or an order of their own": (
+        "",
+        r"patch_?em|patch_conv|patchif|patch_proj|patch_generator|cls_token|pos_embed\b",
+    ),
+    "it reads sound, which convolutions narrow before its layers": (
+        "sew sew-d",
+        r"(\bconv1|feature_extractor|subsampl\w*|\bmel_\w*|\baudio_\w*)\.",
+    ),
 }
-WHY = {kind: reason for reason, kinds in _REASONS.items() for kind in kinds.split()}
+"""Why some models are not opened: types, and a pattern of what others of that kind have."""
+WHY = {kind: reason for reason, (kinds, _) in _REASONS.items() for kind in kinds.split()}
 """Why some known types are not opened."""
+_ATTENDS = re.compile(r"att|quer|qkv|q_lin|q_proj|\bto_q")
+
+_BESIDE_TEXT = re.compile("vis|image|audio|speech")
+
+
+def _why(config: Config, weights: Iterable[str]) -> str:
+    """Return why a model is not opened: by its type, or by its names and keys; "" if unknown."""
+    kinds = (str(config.get(key, None)) for key in ("model_type", "text_config.model_type"))
+    if found := next((WHY[each] for each in kinds if each in WHY), ""):
+        return found
+    is_of_text = config.says("text_config")
+    names = "\n".join(each for each in weights if not (is_of_text and _BESIDE_TEXT.search(each)))
+    if not _ATTENDS.search(names):
+        return next(iter(_REASONS))
+    said = "\n".join([*(f"{key}=" for key in config.values), names])
+    patterns = ((reason, pattern) for reason, (_, pattern) in _REASONS.items() if pattern)
+    return next((each for each, pattern in patterns if re.search(pattern, said, re.M)), "")
 
 
 def unknown(config: Config, weights: Weights) -> InputError:
     """Return the error about a model whose type is none of those opened here."""
     kind = config.get("model_type")
     count = len({kind for each in FAMILIES for kind in each.types})
-    both = (str(kind), str(config.get("text_config.model_type", None)))
-    why = next((f": {WHY[each]}" for each in both if each in WHY), "")
+    why = f": {found}" if (found := _why(config, weights)) else ""
     folder = weights.folder
     lines = [
         f"{config.place}: model_type {quoted(str(kind))} is none of the {count} types opened here "
@@ -86,7 +151,7 @@ def alike(weights: Iterable[str]) -> dict[str, list[str]]:
     """Return the names of tensors by form: those of one form differ in numbers alone."""
     found: dict[str, list[str]] = {}
     for name in weights:
-        found.setdefault(NUMBER.sub("#", name), []).append(name)
+        found.setdefault(form_of(name), []).append(name)
     return found
 
 
@@ -136,14 +201,32 @@ def _line(name: str, shape: Sequence[int]) -> str:
     return f"{whole(name)}, {' × '.join(map(str, shape)) or 'one number'}: {field or '?'}"
 
 
+def stack_of(weights: Iterable[str]) -> str:
+    """Return the start of the names of most kinds of tensors with a number; "" if none has one."""
+    starts = [form.partition("#")[0] for form in alike(weights) if "#" in form]
+    return max(dict.fromkeys(starts), key=starts.count, default="")
+
+
+def placed(family: Family, stack: str, weights: Iterable[str]) -> Family:
+    """Return a row whose layers start as the stack, if no tensors start as its own do."""
+    starts = [each.format(0, 0) for each in " ".join(family.layers).split()]
+    is_there = any(f".{start}" in f".{name}" for start in starts for name in weights)
+    return family if is_there or not stack else replace(family, layers=(f"{stack}{{}}.",))
+
+
 def nearest(weights: Weights) -> list[tuple[Family, list[str], list[str]]]:
     """Return the families that read most of these tensors, the nearest first.
 
     Beside each, the tensors that it does not read, and those that it needs and that are missing.
     """
     firsts = sum(not is_buffer(names[0]) for names in alike(weights).values())
+    stack = stack_of(weights)
     found = [
-        (each, [names[0] for names in unread([each], weights)], _missing(each, weights))
+        (
+            each,
+            [names[0] for names in unread([placed(each, stack, weights)], weights)],
+            _missing(each, weights),
+        )
         for each in FAMILIES
     ]
     found = [each for each in found if 2 * len(each[1]) <= firsts]
@@ -198,8 +281,17 @@ def _missing(family: Family, weights: Weights) -> list[str]:
     """Return the tensors outside the layers that a family needs, and that are not here."""
     sides = [family, *([family.decoder] if family.decoder else [])]
     needed = [each for side in sides for each in (side.tokens, *side.begins.values()) if each]
-    return [
-        each.split()[-1]
+    modules = [name for side in sides for name, _ in side.convolutions]
+    ends = [
+        each
         for each in dict.fromkeys(needed)
-        if not any(name.endswith(tuple(each.split())) for name in weights)
+        if not any(map(partial(ends_so, weights), each.split()))
     ]
+    return [each.split()[-1] for each in ends] + [
+        each for each in modules if not any(f".{each}." in f".{name}" for name in weights)
+    ]
+
+
+def ends_so(names: Iterable[str], end: str) -> bool:
+    """Return whether a name ends so, after a dot if it has more."""
+    return any(f".{name}".endswith(f".{end}") for name in names)
