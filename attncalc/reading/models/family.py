@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.reading.models.folder import MISSING, Config
+from attncalc.reading.models.names import table
 
 Said = Callable[[Config, int], Any]
 """Returns the value of a field in a config, for a layer from 0."""
@@ -370,9 +370,7 @@ _OWN_KEYS = {
 @cache
 def _types_by_key() -> Mapping[str, frozenset[str]]:
     """Return the types whose classes have a key, of keys with a meaning for some types alone."""
-    lines = Path(__file__).with_name("keys.txt").read_text(encoding="utf-8").splitlines()
-    pairs = (line.split(": ") for line in lines)
-    return {key: frozenset(types.split()) for key, types in pairs}
+    return {key: frozenset(types.split()) for key, types in table("keys.txt").items()}
 
 
 def may_have(kind: Any, key: str) -> bool:

@@ -5,6 +5,7 @@ A table: the end of a name, with any prefix, determines a field, or several stor
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from attncalc.base.text import harmless
@@ -28,66 +29,29 @@ def fields_by_end(names: Mapping[str, str], kinds: Mapping[str, str]) -> dict[st
 
 
 LINEAR = {"weight": "W", "bias": "b"}
-_WEIGHTS = {
-    # the longest match counts
-    "Q": "q_proj q_lin query query_proj to_q wq SelfAttention.q EncDecAttention.q",
-    "K": "k_proj k_lin key key_proj to_k wk SelfAttention.k EncDecAttention.k",
-    "V": "v_proj v_lin value value_proj to_v wv SelfAttention.v EncDecAttention.v",
-    "O": "o_proj out_proj out_lin to_out wo attention.output.dense attn.c_proj SelfAttention.o "
-    "attn.Wo EncDecAttention.o attention.dense self_attention.dense self_attn.dense "
-    "self_attn.projection",
-    "QKV": "qkv_proj qkv Wqkv in_proj c_attn",
-    "1": "linear1 lin1 fc1 fc_in c_fc c_fc_0 intermediate.dense gate_proj DenseReluDense.wi "
-    "DenseReluDense.wi_0 dense_h_to_4h feed_forward.w1 feed_forward.intermediate_dense ff.layer_1",
-    "2": "linear2 lin2 fc2 fc_out mlp.c_proj output.dense down_proj DenseReluDense.wo ffn_output "
-    "dense_4h_to_h mlp.Wo mlp.weights_out feed_forward.w2 feed_forward.output_dense ff.layer_2",
-    "3": "up_proj c_fc_1 DenseReluDense.wi_1 feed_forward.w3",
-    "13": "gate_up_proj mlp.Wi mlp.weights_in",
-}
-_NORMS = {
-    "Q": "q_norm norm_q q_layernorm",
-    "K": "k_norm norm_k k_layernorm",
-    "1": "input_layernorm attention_norm ln_1 norm1 norm_1 layer_norm1 attention.output.LayerNorm "
-    "attn_norm layernorm_before self_attn_layer_norm sa_layer_norm layer.0.layer_norm "
-    "operator_norm attention.LayerNorm rel_attn.layer_norm attention_layernorm "
-    "attention_layer_norm",
-    "2": "post_attention_layernorm ln_2 norm2 norm_2 layer_norm2 output.LayerNorm mlp_norm "
-    "layernorm_after final_layer_norm output_layer_norm layer.1.layer_norm ffn_norm ff.layer_norm "
-    "full_layer_layer_norm feedforward_layernorm feedforward_layer_norm pre_ff_layernorm",
-    "3": "pre_feedforward_layernorm layer.2.layer_norm",
-    "4": "post_feedforward_layernorm",
-}
-_BARE = {
-    # PyTorch's own names, and masks in old files
-    "in_proj_weight": "W_QKV",
-    "in_proj_bias": "b_QKV",
-    "q_proj_weight": "W_Q",
-    "k_proj_weight": "W_K",
-    "v_proj_weight": "W_V",
-    "relative_attention_bias.weight": "rel_bias",
-}
 OF_NORMS = {"weight": "gamma", "bias": "beta", "gamma": "gamma", "beta": "beta"}
-_EXPERTS = {
-    # in memory, transformers keeps experts in one array
-    **{
-        f"{at}.{of}.weight": "W_router"
-        for at in ("mlp", "block_sparse_moe", "feed_forward", "ffn", "mixer")
-        for of in ("gate", "router", "router.gate")
-    },
-    **dict.fromkeys(("router.layer.weight", "gate.wg.weight"), "W_router"),
-    "e_score_correction_bias": "b_choice",
-    "expert_bias": "b_choice",
-    "experts.gate_up_proj": "W_13",
-    "experts.down_proj": "W_2",
-    **{f"experts.*.w{number}.weight": f"W_{number}" for number in (1, 2, 3)},
-    **{
-        f"{own}.{name}_proj.{end}": f"{kind}_s{number}"
-        for end, kind in LINEAR.items()
-        for own in ("shared_expert", "shared_experts", "shared_mlp")
-        for name, number in (("gate", 1), ("up", 3), ("down", 2))
-    },
-}
-ENDS = fields_by_end(_WEIGHTS, LINEAR) | fields_by_end(_NORMS, OF_NORMS) | _BARE | _EXPERTS
+_KINDS = {"linear": LINEAR, "norm": OF_NORMS}
+
+
+def table(file: str) -> dict[str, str]:
+    """Return the lines of a file beside this module, `left: right`, without remarks (#)."""
+    lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()
+    parts = (line.partition(": ") for line in lines if not line.startswith("#"))
+    return {left: right for left, _, right in parts}
+
+
+def _ends() -> dict[str, str]:
+    """Return the field for the end of each name of names.txt."""
+    found: dict[str, str] = {}
+    for left, names in table("names.txt").items():
+        kind, _, field = left.partition(" ")
+        is_module = kind in _KINDS
+        own = fields_by_end({field: names}, _KINDS[kind]) if is_module else {}
+        found |= own or dict.fromkeys(names.split(), left)
+    return found
+
+
+ENDS = _ends()
 """The field for the end of a name; W_QKV are three in one array."""
 STORED_IN_OUT = ("c_attn", "c_proj", "c_fc")
 """Weights that GPT-2 stores in a Conv1D, (in, out)."""

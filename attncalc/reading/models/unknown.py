@@ -19,95 +19,12 @@ from attncalc.reading.models.names import (
     is_buffer,
     meaning_of,
     renamed,
+    table,
     whole,
 )
 
 MOST_NEAR = 3
-_REASONS = {
-    # by types: their names and keys look like those of others
-    "it has no attention": ("rwkv xlstm fnet", ""),
-    "it halves the number of tokens between blocks, and has embeddings of distances": (
-        "funnel",
-        "",
-    ),
-    "its attention is sparse by blocks, some of them at random": ("bigbird_pegasus", ""),
-    "its attention is an approximation": ("nystromformer yoso mra reformer", ""),
-    "its layers have adapters, one for each language": ("xmod", ""),
-    "its layers are narrower than the tokens between them": ("mobilebert", ""),
-    "its projections are convolutions": ("squeezebert convbert", ""),
-    "its tokens also have places in a table": ("tapas", ""),
-    "it also reads images, or parts of them": ("lxmert vilt visual_bert", ""),
-    "its attention is within blocks, and of global tokens": ("pegasus_x", ""),
-    "its layers predict several next tokens, with weights of their own": ("prophetnet", ""),
-    "it reads characters, and narrows them to fewer places": ("canine", ""),
-    "experts also make its queries": ("jetmoe", ""),
-    "it reads states, actions and returns": ("decision_transformer", ""),
-    "it also reads entities": ("luke", ""),
-    "its experts take limited numbers of tokens": ("nllb-moe", ""),
-    "its attention also reads the embeddings of tokens, with weights that layers share": (
-        "zamba zamba2",
-        "",
-    ),
-    "a layer has two attentions and two feed-forward parts": ("longcat_flash", ""),
-    "it reads random patches of an image": ("vit_mae", ""),
-    "it is two models of other types: open the folder of each": (
-        "encoder-decoder vision-encoder-decoder speech-encoder-decoder rag",
-        "",
-    ),
-    "it reads what another model gives, and drafts its tokens": (
-        "gemma4_assistant gemma4_unified_assistant muse_glimmer_assistant",
-        "",
-    ),
-    # by names of tensors, and by keys of configs, which end with =
-    "each token has several streams, which layers mix": (
-        "gemma3n gemma3n_text",
-        r"\bhc_|hyper_connection|altup",
-    ),
-    "some of its layers have no attention, but a recurrent state": (
-        "recurrent_gemma bailing_hybrid lara_mini",
-        r"A_log|rg_lru|time_decay|igate|linear_attn",
-    ),
-    "it chooses the keys of each query by another attention": ("axk2", r"\bindexer\."),
-    "its tokens are several codes of sound each": (
-        "",
-        r"codebook|codec|quantizers?\.(layers|\d)|audio_lm_head|lm_heads\.|audio_tokens\.",
-    ),
-    "points and an image attend to one another": ("", "mask_decoder|prompt_encoder|iou_token"),
-    "learned queries attend to an image, for what is in it": (
-        "conditional_detr dab-detr deformable_detr detr table-transformer",
-        r"query_pos|bbox_embed\.|box_head|detr|quer(y|ies)_embed|detection_tokens",
-    ),
-    "its layers also have convolutions": (
-        "seamless_m4t seamless_m4t_v2",
-        r"\.\d+\..*(conv_module|depthwise|pointwise|conv_proj|dwconv|fsmn|\bconv\d?\.)",
-    ),
-    "it reads series of numbers": ("", r"^(prediction_length|patch_length|horizon_length)="),
-    "it reads videos": ("", r"^(num_frames|tubelet_size|frames_per_clip)="),
-    "its tokens also have places on a page": (
-        "layoutlmv2 layoutxlm",
-        r"\bx_position_emb|\bbbox|box_linear|xpath|h_position_emb",
-    ),
-    "its attention is within windows of an image": (
-        "",
-        "relative_position_bias_table|rel_pos_h|^window_size=",
-    ),
-    "its layers also attend to the outputs of another model": (
-        "mllama mllama_text_model",
-        r"(cross_?att|encoder_?att|attn_other|x_attn|encdec)\w*\.",
-    ),
-    "learned queries attend to the outputs of another model": (
-        "",
-        "query_tokens|latent_query|latents$|resampler",
-    ),
-    "it reads images, whose patches have places or an order of their own": (
-        "",
-        r"patch_?em|patch_conv|patchif|patch_proj|patch_generator|cls_token|pos_embed\b",
-    ),
-    "it reads sound, which convolutions narrow before its layers": (
-        "sew sew-d",
-        r"(\bconv1|feature_extractor|subsampl\w*|\bmel_\w*|\baudio_\w*)\.",
-    ),
-}
+_REASONS = {left: right.partition("= ")[::2] for left, right in table("reasons.txt").items()}
 """Why some models are not opened: types, and a pattern of what others of that kind have."""
 WHY = {kind: reason for reason, (kinds, _) in _REASONS.items() for kind in kinds.split()}
 """Why some known types are not opened."""
