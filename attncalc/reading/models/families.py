@@ -1461,7 +1461,6 @@ _DEBERTA_V3 = _BERT.like(
     },
     asks={"conv_kernel_size": (0, None), "attention_head_size": (None,)},
 )
-_HEADS_OF_IMAGES = {"ForCausalImageModeling": _OF_UNTIED_WORDS}
 _GPT2 = _DECODER.like(
     "GPT-2: gpt2",
     **_said("layer_norm_epsilon", "activation_function"),
@@ -1721,6 +1720,7 @@ FAMILIES: tuple[Family, ...] = (
         },
         outputs={"Model": _pooled("{}embedding_projection", "all", "none", bias=False)},
         asks={},
+        usual={},
     ),
     _GEMMA_2.like(
         "VaultGemma: vaultgemma", norm="pre", own={"pre_feedforward_layernorm.weight": "gamma_2"}
@@ -1850,7 +1850,7 @@ FAMILIES: tuple[Family, ...] = (
         normalization="rms",
         ends=_LAST_GAIN,
         asks={},
-        outputs=_HEADS_OF_IMAGES,
+        outputs={"ForCausalImageModeling": _OF_UNTIED_WORDS},
     ),
     _GPT2.like(
         "GPT-BigCode: gpt_bigcode",
@@ -2263,9 +2263,7 @@ FAMILIES: tuple[Family, ...] = (
         "UltraBERT: ultrabert",
         "block=encoder causal=None",
         reach=where(a_window, a_count("sliding_window")),
-        outputs={
-            "ForTokenClassification": _classes("classifier", "all"),
-        },
+        outputs={"ForTokenClassification": _classes("classifier", "all")},
     ),
     _like_llama(
         "EuroBERT: eurobert",

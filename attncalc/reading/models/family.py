@@ -349,22 +349,13 @@ def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str
 
 
 _USUAL_KEYS = "num_hidden_layers num_attention_heads hidden_size max_position_embeddings"
-_OWN_KEYS = {
-    "gpt2 openai-gpt gpt_bigcode gptj codegen": "n_layer n_head n_embd n_positions",
-    "bloom": "n_layer n_head hidden_size",
-    "xlnet": "n_layer n_head d_model",
-    "mpt dbrx": "n_layers n_heads d_model",
-    "xlm flaubert": "n_layers n_heads emb_dim max_position_embeddings",
-    "distilbert": "n_layers n_heads dim max_position_embeddings",
-    "gpt_neo": "num_layers num_heads hidden_size max_position_embeddings",
-    "t5 mt5 umt5": "num_decoder_layers num_layers num_heads d_model",
-    "xglm": "num_layers attention_heads d_model",
-    "bart mbart marian pegasus blenderbot blenderbot-small m2m_100 mvp plbart": "d_model "
-    "max_position_embeddings",
-    "led": "d_model max_encoder_position_embeddings max_decoder_position_embeddings",
-    "whisper": "d_model max_source_positions max_target_positions",
-}
-"""The keys of sizes, by the types whose classes have other ones than usual."""
+"""The keys of sizes that most types have."""
+
+
+def said_of(kind: Any, what: str) -> str:
+    """Return what a line of types.txt that begins with a word says of a type; "" for nothing."""
+    lines = table("types.txt", what).items()
+    return next((said for said, kinds in lines if kind in kinds.split()), "")
 
 
 @cache
@@ -382,7 +373,7 @@ def may_have(kind: Any, key: str) -> bool:
 def own_first(config: Config, keys: Sequence[str]) -> tuple[list[str], int]:
     """Return keys of one meaning, first those of its type, and the number of the latter."""
     kind = config.get("model_type", "")
-    own = next((each for types, each in _OWN_KEYS.items() if kind in types.split()), _USUAL_KEYS)
+    own = said_of(kind, "keys") or _USUAL_KEYS
     first = [key for key in keys if key in own.split()]
     return first + [key for key in keys if key not in first], len(first)
 

@@ -20,26 +20,14 @@ from attncalc.reading.naming.keys import name_of_key
 _SCORES = ("S_masked", "S_capped", "S_scaled", "S")
 
 
-def _steps(unsure: str = "") -> dict[str, tuple[str, ...]]:
-    """Return the steps of each name of hooks.txt: those that are sure, or those after a mark."""
-    lines = table("hooks.txt").items()
-    of_kind = ((left, names) for left, names in lines if left.startswith("? ") == bool(unsure))
-    return {
-        name: tuple(left.removeprefix("? ").split())
-        for left, names in of_kind
-        for name in names.split()
-    }
+def _steps(word: str) -> dict[str, tuple[str, ...]]:
+    """Return the steps of each name in the lines of hooks.txt that begin with a word."""
+    lines = table("hooks.txt", word).items()
+    return {name: tuple(steps.split()) for steps, names in lines for name in names.split()}
 
 
-_STEPS, _UNSURE = _steps(), _steps("?")
-_CROSS = (
-    "cross_attn",
-    "crossattention",
-    "encoder_attn",
-    "EncDecAttention",
-    "multihead_attn",
-    "cross_attentions",
-)
+_STEPS, _UNSURE = _steps("sure"), _steps("unsure")
+_CROSS = "cross_attn crossattention encoder_attn EncDecAttention multihead_attn cross_attentions"
 _WHOLE = {**dict.fromkeys(("attn", "self_attn"), ("W_DKV", "W_Q")), "mlp": ("W_1",)}
 """Modules whose input is that of these weights: of the first that are there."""
 _LISTS = ("layers", "layer", "h", "blocks", "block")
@@ -92,7 +80,7 @@ class Names:
             parts = [*parts[:-2], parts[-1], parts[-2]]
         numbers = [int(each) for each in parts if each.isdecimal() and len(each) < 5]
         layer = numbers[0] if numbers else None
-        where = (layer, any(each in _CROSS for each in parts))
+        where = (layer, any(each in _CROSS.split() for each in parts))
         if _EXPERTS in (parts if is_input else parts[:-1]):
             return Meant(layer=layer)
         meant = self._by_name(parts, is_input=bool(is_input), where=where)

@@ -5,6 +5,7 @@ A table: the end of a name, with any prefix, determines a field, or several stor
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,28 +31,26 @@ def fields_by_end(names: Mapping[str, str], kinds: Mapping[str, str]) -> dict[st
 
 LINEAR = {"weight": "W", "bias": "b"}
 OF_NORMS = {"weight": "gamma", "bias": "beta", "gamma": "gamma", "beta": "beta"}
-_KINDS = {"linear": LINEAR, "norm": OF_NORMS}
 
 
-def table(file: str) -> dict[str, str]:
-    """Return the lines of a file beside this module, `left: right`, without remarks (#)."""
+@cache
+def table(file: str, word: str = "") -> Mapping[str, str]:
+    """Return the lines of a file beside this module, `word left: right`, without remarks (#).
+
+    word: the first word of the lines that count, which is left out; "" for all lines.
+    """
     lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()
-    parts = (line.partition(": ") for line in lines if not line.startswith("#"))
+    start = f"{word} " if word else ""
+    own = (line for line in lines if line.startswith(start) and not line.startswith("#"))
+    parts = (line.removeprefix(start).partition(": ") for line in own)
     return {left: right for left, _, right in parts}
 
 
-def _ends() -> dict[str, str]:
-    """Return the field for the end of each name of names.txt."""
-    found: dict[str, str] = {}
-    for left, names in table("names.txt").items():
-        kind, _, field = left.partition(" ")
-        is_module = kind in _KINDS
-        own = fields_by_end({field: names}, _KINDS[kind]) if is_module else {}
-        found |= own or dict.fromkeys(names.split(), left)
-    return found
-
-
-ENDS = _ends()
+ENDS = {
+    **fields_by_end(table("names.txt", "linear"), LINEAR),
+    **fields_by_end(table("names.txt", "norm"), OF_NORMS),
+    **{end: field for field, ends in table("names.txt", "own").items() for end in ends.split()},
+}
 """The field for the end of a name; W_QKV are three in one array."""
 STORED_IN_OUT = ("c_attn", "c_proj", "c_fc")
 """Weights that GPT-2 stores in a Conv1D, (in, out)."""
