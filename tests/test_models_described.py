@@ -15,6 +15,7 @@ from conftest import Command, mostly_slow
 from tensor_files import save_tensors
 
 from attncalc import InputError, count, generate, layers, open_model, solve
+from attncalc.reading.models.described import drafted
 from attncalc.reading.models.folder import find_weights
 
 Fields = dict[str, Any]
@@ -527,6 +528,99 @@ def test_a_draft_for_unknown_names_has_the_start_of_the_layers(
     novel(tmp_path)
     run = attncalc("open", str(tmp_path), "--draft")
     assert json.loads(run.out)["layers"] == "blocks.{}."
+
+
+PLAIN = {
+    "hidden_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 12,
+    "vocab_size": 20,
+    "rms_norm_eps": 1e-6,
+    "hidden_act": "silu",
+    "max_position_embeddings": 16,
+}
+OF_BLOCKS = {
+    "attention.wq.weight": (8, 8),
+    "attention.wk.weight": (8, 8),
+    "attention.wv.weight": (8, 8),
+    "attention.wo.weight": (8, 8),
+    "feed_forward.w1.weight": (12, 8),
+    "feed_forward.w2.weight": (8, 12),
+    "feed_forward.w3.weight": (12, 8),
+    "attention_norm.weight": (8,),
+    "ffn_norm.weight": (8,),
+}
+
+
+def of_blocks(folder: Path, start: str, kind: str, **more: tuple[int, ...]) -> dict[str, Any]:
+    """Write a model with Llama's arithmetic and other names, and return its tensors."""
+    shapes = {"my.tokens": (20, 8), "my.norm": (8,), "my.words": (20, 8)} | more
+    shapes |= {f"{start}{n}.{end}": size for n in range(2) for end, size in OF_BLOCKS.items()}
+    random = np.random.default_rng(3)
+    arrays = {name: random.normal(size=shape) for name, shape in shapes.items()}
+    save_tensors(folder / "model.safetensors", **arrays)
+    (folder / "config.json").write_text(json.dumps(PLAIN | {"model_type": kind}))
+    return arrays
+
+
+@pytest.mark.parametrize("start", ["my.block_", "my.blk."])
+def test_a_filled_draft_of_layers_with_another_start_opens_them(start: str, tmp_path: Path) -> None:
+    """With the numbers that Llama has by its own names."""
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    ours.mkdir()
+    theirs.mkdir()
+    arrays = of_blocks(ours, start, "of-nobody")
+    text, near = drafted(ours)
+    made = json.loads(text)
+    assert (near, made["like"], made["layers"]) == ("Llama", "llama", f"{start}{{}}.")
+    assert {*made.pop("?")} == {"my.norm", "my.words"} | {"my.tokens"}
+    made |= {"tokens": "my.tokens", "ends": {"gamma_out": "my.norm"}}
+    made |= {"heads": {"ForCausalLM": {"tensors": {"W_out": ["my.words"]}}}}
+    own = {
+        "my.tokens": "embed_tokens.weight",
+        "my.norm": "norm.weight",
+        "my.words": "lm_head.weight",
+    }
+    renamed_ = {
+        own.get(name, name.replace(start, "layers.")): each for name, each in arrays.items()
+    }
+    save_tensors(theirs / "model.safetensors", **renamed_)
+    (theirs / "config.json").write_text(json.dumps(PLAIN | {"model_type": "llama"}))
+    found, expected = (
+        solve(open_model(folder, tokens=[3, 1, 4], **said))["logits"]
+        for folder, said in ((ours, {"family": made}), (theirs, {}))
+    )
+    assert np.array_equal(found, expected)
+
+
+def test_projections_of_a_list_are_not_merged_and_no_name_is_cut(tmp_path: Path) -> None:
+    long = f"my.{'very_' * 20}long"
+    sizes = {f"my.block_{n}.ffn.{at}.weight": (8, 8) for n in range(2) for at in (0, 2)}
+    of_blocks(tmp_path, "my.block_", "of-nobody", **sizes, **{long: (3,)})
+    with pytest.raises(InputError) as error:
+        open_model(tmp_path, tokens=[1])
+    said = str(error.value)
+    assert '"my.block_…", 2 layers:' in said
+    assert all(f'"my.block_0.ffn.{at}.weight", 8 × 8: ? (2 such' in said for at in (0, 2))
+    assert f'"{long}", 3: ?' in said
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("my.block_0.indexer.wk.weight", "it chooses the keys of each query by another attention"),
+        ("my.block_0.conv_module.weight", "its layers also have convolutions"),
+        ("my.block_0.mixer.A_log", "some of its layers have no attention, but a recurrent state"),
+        ("my.query_tokens", "learned queries attend to the outputs of another model"),
+    ],
+)
+def test_an_unknown_type_is_refused_by_the_kind_of_its_tensors(
+    name: str, why: str, tmp_path: Path
+) -> None:
+    of_blocks(tmp_path, "my.block_", "of-nobody", **{name: (2,)})
+    with pytest.raises(InputError, match=f"lists them\\): {why}"):
+        open_model(tmp_path, tokens=[1])
 
 
 def test_an_equation_of_scores_that_nothing_reads_is_refused(tmp_path: Path) -> None:

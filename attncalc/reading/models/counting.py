@@ -7,7 +7,6 @@ shapes.txt has their sizes.
 from collections.abc import Iterable, Sequence
 from functools import cache
 from math import prod
-from pathlib import Path
 from typing import Any
 
 from attncalc.base.errors import InputError
@@ -27,9 +26,11 @@ from attncalc.reading.models.family import (
     check_config,
     may_have,
     own_first,
+    said_of,
 )
 from attncalc.reading.models.folder import Config
 from attncalc.reading.models.mixers import Sizes
+from attncalc.reading.models.names import table
 from attncalc.studies.counting import MOST, Count, Load, visible
 
 USUAL_TOKENS = 1024
@@ -43,11 +44,6 @@ _LISTS_OF_EXPERTS = ("mlp_layer_types", "moe_layers", "mlp_only_layers")
 _SHARED = ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
            "shared_intermediate_size")  # fmt: skip
 """The width of a shared expert."""
-_FOURFOLD = ("gpt2", "openai-gpt", "gpt_bigcode", "gptj", "codegen", "gpt_neo", "bloom", "falcon",
-             "mpt", "xlm", "flaubert")  # fmt: skip
-"""The types whose feed-forward part is 4 times as wide as tokens, if the config does not say."""
-_UNTIED = ("llama", "llama4_text", "mistral", "qwen2", "qwen3", "deepseek_v2", "deepseek_v3")
-"""The types whose head has its own weights, if the config does not say."""
 _BESIDE = {"esm": "contacts", "roformer": "sinusoids", "xlnet": "masked_token"}
 """What no layer reads, before the layers of some types."""
 _WITHOUT_STEP = ("W_E", "W_type", "W_conv")
@@ -58,12 +54,9 @@ _Term = tuple[str, str, tuple[int, ...]]
 @cache
 def _shapes() -> tuple[dict[str, list[str]], dict[str, str]]:
     """Return the keys of sizes, and the sizes of fields, from shapes.txt."""
-    text = Path(__file__).with_name("shapes.txt").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    keys = (line.split(" = ") for line in lines if " = " in line)
-    fields = (line.split(": ") for line in lines if ": " in line)
+    fields = table("shapes.txt", "field").items()
     return (
-        {name: each.split() for name, each in keys},
+        {name: keys.split() for name, keys in table("shapes.txt", "size").items()},
         {name: shape for names, shape in fields for name in names.split()},
     )
 
@@ -83,7 +76,7 @@ def count_config(config: Config, load: Load) -> Count:
     """
     load.check()
     families = families_of(config)
-    if families and config.says(families[0].inside):
+    if families and any(map(config.says, (families[0].inside, "vision_config"))):
         if families[0].decoder:
             raise InputError(f"{config.place}: {families[0].title} has a config of each side, and "
                              "is not counted")  # fmt: skip
@@ -404,7 +397,9 @@ class _Counting:
                     self._add("cached", f"{at}K, {at}V", *both)
             self._of_one_size(family, layer, makes)
             self._score_distances(family)
-        self._fields(each for each in family.ignored if each in _shapes()[1])
+        kinds = self._listed("layer_types") or []
+        if kinds[layer : layer + 1] != ["full_attention"]:  # such a layer has no indexer
+            self._fields(each for each in family.ignored if each in _shapes()[1])
         own -= set() if family.of("sinks", config, layer) else {"sinks"}
         self._fields(each for each in WITHOUT_EQUATIONS if each in own)
 
@@ -538,7 +533,7 @@ class _Counting:
         if key := next(filter(config.says, ("mlp_ratio", "intermediate_multiple_size")), ""):
             inner = int(self.d * config.number(key))
             return (inner * 2 // 3 + 7) // 8 * 8 if family.of("is_gated", config) else inner
-        usual = 4 * self.d if config.get("model_type", None) in _FOURFOLD else 0
+        usual = int(said_of(config.get("model_type", None), "inner") or 0) * self.d
         keys = f"{family.settings['block']}_ffn_dim", *_shapes()[0]["f"]
         is_shared = family.of("sharing", config, layer) is not None
         is_wide = is_shared and config.is_so("use_double_wide_mlp", False)
@@ -608,7 +603,7 @@ class _Counting:
             return
         is_of_words = "lm_head" in tensors["W_out"] or not is_of_classes
         outs = self._of("v" if is_of_words else "labels")
-        usual = self.config.get("model_type") not in _UNTIED
+        usual = not said_of(self.config.get("model_type"), "head")
         is_tied = head.is_tied and has_words and self.config.is_so("tie_word_embeddings", usual)
         if not is_tied:
             self._add("parameters", "W_out", wide, outs)
@@ -623,7 +618,7 @@ class _Counting:
             return self._size("output_embedding_size", default=self.sizes["e"])
         if head.gives != POOLED:
             return d
-        projected = "projection_dim", "projection_size"
+        projected = "projection_dim", "projection_size", "embedding_dim"
         return self._size(*(("pooler_output_size",) if "pooler" in name else projected), default=d)
 
     def _labels(self) -> int:

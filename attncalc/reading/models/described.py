@@ -30,9 +30,9 @@ from attncalc.reading.models.family import (
 )
 from attncalc.reading.models.folder import Config, Weights, open_folder, parsed, said
 from attncalc.reading.models.layer import FUSED, OF_EXPERTS
-from attncalc.reading.models.names import IN_OUT, OUT_IN
+from attncalc.reading.models.names import IN_OUT, OUT_IN, whole
 from attncalc.reading.models.rope import a_base, a_scaling, a_share
-from attncalc.reading.models.unknown import alike, nearest, unread
+from attncalc.reading.models.unknown import ends_so, nearest, placed, stack_of, unread
 from attncalc.reading.names import read_by_equations, tell_unknown, unknown
 
 FILE = "family.json"
@@ -183,8 +183,8 @@ def _missing(
 
 def _no_tensor(place: str, name: str, there: Sequence[str], where: str) -> str:
     near = get_close_matches(name[:200], [*dict.fromkeys(there)], n=1, cutoff=0.0)
-    meant = f": did you mean {quoted(near[0])}?" if near else ""
-    return f"{place.partition('.')[0]}: there is no tensor {quoted(name)} {where}{meant}"
+    meant = f": did you mean {whole(near[0])}?" if near else ""
+    return f"{place.partition('.')[0]}: there is no tensor {whole(name)} {where}{meant}"
 
 
 def check_read(family: Family, weights: Weights) -> None:
@@ -193,7 +193,7 @@ def check_read(family: Family, weights: Weights) -> None:
     for names in unread([family], weights):
         more = f" ({len(names)} such tensors)" if len(names) > 1 else ""
         keys = f"{IN_LAYERS} or ignored" if more else "tokens, begins, ends, heads or ignored"
-        faults.append(f"{quoted(names[0])}{more} has no field: name it in {keys}")
+        faults.append(f"{whole(names[0])}{more} has no field: name it in {keys}")
     if faults:
         raise InputError(in_place(family.source, faults))
 
@@ -213,15 +213,14 @@ def draft(config: Config, weights: Weights, near: Family | None) -> dict[str, An
     near: the family whose names fit best; None if none fit.
     """
     made: dict[str, Any] = {"title": str(config.get("model_type", "") or "my model")}
-    base = replace(near or _EMPTY)
     if near is not None:
         made["like"] = near.types[0]
-    stacks = [form.partition("#")[0] for form in alike(weights) if "#" in form]
-    stack = max(dict.fromkeys(stacks), key=stacks.count, default=BLANK)
-    starts = [each.format(0, 0) for each in " ".join(base.layers).split()]
-    if not any(each in f".{name}" for each in starts for name in weights):
+    stack = stack_of(weights) or BLANK
+    base = placed(near or _EMPTY, stack, weights)
+    if near is None or base is not near:
         made["layers"] = f"{stack}{{}}."
-        base = replace(base, layers=(made["layers"],))
+    if near and not any(ends_so(weights, each) for each in near.tokens.split()):
+        made["tokens"] = BLANK
     if near is None:
         made |= {"count": {"key": BLANK}, "tokens": BLANK, "ends": {"gamma_out": BLANK}}
         made["settings"] = {"block": BLANK, "heads": {"key": BLANK}}
@@ -386,8 +385,8 @@ def _one_of(*kinds: str) -> Parse:
 
 def _layers(given: Any) -> tuple[str, ...]:
     for each in (found := _texts(given)):
-        start = each.removesuffix(".{}.")
-        if start == each or {"{", "}"} & {*start}:
+        start = each.removesuffix("{}.")
+        if start[-1:] not in (".", "_") or {"{", "}"} & {*start}:
             raise InputError(f' takes the start of names, as "layers.{{}}.", not {said(each)}')
     return found
 

@@ -283,6 +283,20 @@ def with_normed_experts(config: Config, layer: int) -> list[str] | None:
     return [f"Y[i,a] = R_1[i,a] + gain_moe[a] * {one}  # with experts, normalized"]
 
 
+def chosen_by_logits(config: Config, layer: int) -> list[str]:
+    """Return what Kolibri chooses experts by: logits with the bias of choice, not their shares."""
+    return ["E_choice[i,e] = E_logits[i,e] + b_choice[e]  # logits, with the bias of choice"]
+
+
+def with_mean_of_experts(config: Config, layer: int) -> list[str] | None:
+    """Return the outputs of a layer of Cohere 2 MoE, the mean of its routed and shared experts."""
+    means = config.get("shared_expert_combination_strategy", "average") == "average"
+    is_routed = config.of_layer("mlp_layer_types", layer) == "sparse"
+    if not (means and is_routed and config.whole("num_shared_experts", 0)):
+        return None
+    return ["F_2[i,a] = (F_mix[i,a] + F_s2[i,a]) / 2  # mean of routed and shared experts"]
+
+
 def _plane(config: Config) -> tuple[int, int]:
     """Return the numbers of rows and columns of the patches of an image."""
     pairs = zip(config.sides("image_size"), config.sides("patch_size"), strict=True)
@@ -437,10 +451,12 @@ def with_embedding_of_layer(config: Config, layer: int) -> list[str]:
         one = _OF_LENGTH_1.format("X_ple", "i", "u", "columns(X_ple)", eps)
         out = _OF_LENGTH_1.format("O_ple", "i", "a", "d", eps)
         more = " + N_ple[i,a]"
+        made = f"gain_begin[u] * {one}"
+        if not config.says("embedding_dim"):  # of EmbeddingGemma 2, which embeds tokens once
+            made = f"({made} + E_ple[i,u] * sqrt(columns(X_ple))) / sqrt(2)"
         lines += [
             "X_ple[i,u] = sum(X_begin[i,a] * W_begin[u,a] for a in d) / sqrt(d)  # embedded tokens",
-            f"P_ple[i,u] = (gain_begin[u] * {one} + E_ple[i,u] * sqrt(columns(X_ple))) / sqrt(2)"
-            "  # embedding of the layer",
+            f"P_ple[i,u] = {made}  # embedding of the layer",
             "F_ple[i,u] = sum((R_1[i,a] + N_4[i,a]) * W_ple[u,a] for a in d)",
             f"G_ple[i,u] = {activated} * P_ple[i,u]  # gated",
             "O_ple[i,a] = sum(G_ple[i,u] * W_ple2[a,u] for u in columns(G_ple))  # projected",

@@ -112,7 +112,8 @@ _OF_POOLER = _pooled("{}pooler.dense")
 
 def _of_encoder(masked: Head, classes: Head, **others: Head) -> dict[str, Head]:
     """Return the heads of an encoder like BERT, which gives masked words and classes."""
-    return {"ForMaskedLM": masked, "ForSequenceClassification": classes, **_OF_TOKENS, **others}
+    both = dict.fromkeys(("ForMaskedLM", "ForCausalLM"), masked)
+    return {**both, "ForSequenceClassification": classes, **_OF_TOKENS, **others}
 
 
 def _biased(where: str, **keys: str) -> Said:
@@ -383,7 +384,7 @@ _BERT = _POST.like(
     },
     places="P",
     outputs={
-        **dict.fromkeys(("ForMaskedLM", "LMHeadModel"), _OF_MASKED),
+        **dict.fromkeys(("ForMaskedLM", "ForCausalLM", "LMHeadModel"), _OF_MASKED),
         "ForPreTraining": replace(_OF_MASKED, beside=("W_pooler", "W_next")),
         "ForSequenceClassification": _hidden_classes("{}pooler.dense"),
         "ForNextSentencePrediction": _hidden_classes(
@@ -694,7 +695,8 @@ _CLIP_TEXT = _PRE.like(
 )
 _CLIP_VISION = _CLIP_TEXT.like(
     "CLIP vision: clip clip_vision_model metaclip_2 metaclip_2_vision_model clipseg "
-    "clipseg_vision_model altclip_vision_model chinese_clip_vision_model",
+    "clipseg_vision_model altclip_vision_model chinese_clip_vision_model "
+    "kosmos_2_vision_model",
     "causal=None inside=vision_config",
     tokens="",
     places="",
@@ -706,8 +708,23 @@ _CLIP_VISION = _CLIP_TEXT.like(
     },
     ends=_at(_NORM, out="post_layernorm"),
     outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_AN_IMAGE),
+    remarks=("Y is normalized, as pooler_output is, and last_hidden_state is not",),
     tower="vision_model.",
     usual={**_USUAL_OF_CLIP, "patch_size": 32},
+)
+_SIGLIP = _CLIP_VISION.like(
+    "SigLIP vision: siglip siglip_vision_model idefics2_vision idefics3_vision smolvlm_vision",
+    begins={
+        "E": "embeddings.patch_embedding.weight",
+        "b_E": "embeddings.patch_embedding.bias",
+        "P": "embeddings.position_embedding.weight",
+    },
+    outputs={
+        "ForImageClassification": _classes("classifier", "mean"),
+        "Model": _OF_POOLED_PATCHES,
+    },
+    usual={**_USUAL_OF_SIGLIP, "patch_size": 16},
+    remarks=(),
 )
 _AIM: dict[str, Any] = {
     "biases": _biased("", qkv_bias="QKVO", mlp_bias="123"),
@@ -743,6 +760,7 @@ _AIM_VISION = _CLIP_VISION.like(
     },
     usual={**_USUAL_OF_AIM, "image_size": 224},
     asks={"is_native": (False,)},
+    remarks=(),
 )
 _AIM_TEXT = _CLIP_TEXT.like(
     "AIMv2 text: aimv2 aimv2_text_model",
@@ -893,6 +911,7 @@ _DEEPSEEK_V3 = _like_llama(
 )
 _OF_INDEXER = tuple(f"indexer.{each}.weight" for each in ("wq_b", "wk", "k_norm", "weights_proj"))
 _OF_INDEXER += ("indexer.k_norm.bias",)
+_ALL_KEYS = ("an indexer chooses keys: all of them for so many tokens as here are the most",)
 _YOUTU = _DEEPSEEK_V3.like("Youtu: youtu", top_k=None)
 
 
@@ -1617,7 +1636,7 @@ _ESM = _ROBERTA.like(
     usual={"emb_layer_norm_before": False, "position_embedding_type": "absolute"},
 )
 _GLM_4 = _like_llama(
-    "GLM-4: glm4 glm_ocr_text",
+    "GLM-4: glm4",
     "rope_pairing=interleaved norm=around",
     biases=_biased("", attention_bias="QKV"),
     rope_dims=a_share(0.5),
@@ -1677,7 +1696,8 @@ FAMILIES: tuple[Family, ...] = (
         "Ministral 3: ministral3", window=a_window_of_all, equations=equations.tuned_if_long
     ),
     _like_llama(
-        "Qwen2: qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text",
+        "Qwen2: qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text "
+        "qwen2_5_omni_talker",
         biases="QKV",
         window=a_window,
     ),
@@ -1689,6 +1709,18 @@ FAMILIES: tuple[Family, ...] = (
     _GEMMA_4.like(
         "Gemma 4, unified: gemma4_unified_text",
         usual={**_GEMMA_4.usual, "hidden_size_per_layer_input": 0},
+    ),
+    _GEMMA_4.like(
+        "EmbeddingGemma 2: embedding_gemma2_text",
+        "block=encoder causal=None window=None",
+        reach=where(a_window, a_count("sliding_window")),
+        of_layers={
+            "W_begin": "ple.per_layer_model_projection.weight",
+            "gain_begin": "ple.per_layer_projection_norm.weight",
+        },
+        outputs={"Model": _pooled("{}embedding_projection", "all", "none", bias=False)},
+        asks={},
+        usual={},
     ),
     _GEMMA_2.like(
         "VaultGemma: vaultgemma", norm="pre", own={"pre_feedforward_layernorm.weight": "gamma_2"}
@@ -1754,13 +1786,14 @@ FAMILIES: tuple[Family, ...] = (
         own={"attn_sub_norm.weight": "gain_C", "ffn_sub_norm.weight": "gain_G"},
     ),
     _ARCEE,
+    _ARCEE.like("Cosmos 3 Edge: cosmos3_edge_text"),
     _ARCEE.like("Jais 2: jais2", **_BY_LAYER),
     _like_llama(
         "Helium: helium",
         biases=_biased("", attention_bias="QKV", mlp_bias="123"),
         rope_pairing="interleaved",
     ),
-    _like_llama("Phi-3: phi3", window=a_window_of_all, rope_dims=a_share()),
+    _like_llama("Phi-3: phi3 phi4_multimodal", window=a_window_of_all, rope_dims=a_share()),
     _GRANITE,
     _GRANITE.like(
         "HyperCLOVA X: hyperclovax",
@@ -1794,7 +1827,9 @@ FAMILIES: tuple[Family, ...] = (
         rope_dims=a_share(0.5),
     ),
     _GLM_4,
-    _GLM_4.like("GLM-4V: glm4v_text", biases="QKV"),
+    _GLM_4.like("GLM-4V: glm4v_text", biases="QKV", rope_dims=a_share()),
+    _GLM_4.like("GLM-OCR: glm_ocr_text", rope_dims=a_share()),
+    _GLM_4.like("GLM-Image: glm_image_text", "rope_pairing=halves", rope_dims=a_share()),
     _like_llama(
         "ERNIE 4.5: ernie4_5", biases=_biased("", use_bias="QKVO123"), rope_pairing="interleaved"
     ),
@@ -1809,6 +1844,13 @@ FAMILIES: tuple[Family, ...] = (
         outputs=_HEADS,
         sinusoids=FAIRSEQ,
         asks={"add_cross_attention": (False,)},
+    ),
+    _GPT2.like(
+        "ImageGPT: imagegpt",
+        normalization="rms",
+        ends=_LAST_GAIN,
+        asks={},
+        outputs={"ForCausalImageModeling": _OF_UNTIED_WORDS},
     ),
     _GPT2.like(
         "GPT-BigCode: gpt_bigcode",
@@ -2027,6 +2069,27 @@ FAMILIES: tuple[Family, ...] = (
         ),
     ),
     _VIT,
+    _VIT.like("DPT: dpt", outputs={"Model": _OF_IMAGE_POOLER}),
+    _VIT.like(
+        "FLAVA image: flava_image_model",
+        outputs={"Model": _OF_POOLER},
+        usual={"use_mask_token": True},
+    ),
+    _VIT.like(
+        "InternVL vision: internvl_vision qianfan_ocr_vision",
+        biases=_biased("O12", attention_bias="QKV"),
+        ends={},
+        outputs={},
+        asks={
+            "use_mean_pooling": (True,),
+            "use_qk_norm": (False,),
+            "norm_type": ("layer_norm",),
+        },
+        own={
+            **{f"lambda_{part}": f"lambda_{part}" for part in "12"},
+            **_linear({"O": "attention.projection_layer"}),
+        },
+    ),
     _VIT.like(
         "I-JEPA: ijepa",
         begins={name: at for name, at in _OF_PATCHES.items() if name != "class_token"},
@@ -2034,8 +2097,10 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _CLIP_TEXT,
     _CLIP_VISION,
+    _CLIP_VISION.like("GIT vision: git_vision_model", remarks=()),
     _CLIP_VISION.like(
-        "BLIP vision: blip blip_vision_model blip_2_vision_model instructblip_vision_model",
+        "BLIP vision: blip blip_vision_model blip_2_vision_model instructblip_vision_model "
+        "instructblipvideo_vision_model",
         begins={
             "E": "embeddings.patch_embedding.weight",
             "b_E": "embeddings.patch_embedding.bias",
@@ -2043,29 +2108,25 @@ FAMILIES: tuple[Family, ...] = (
             "P": "embeddings.position_embedding",
         },
         usual={**_CLIP_VISION.usual, "image_size": 384, "patch_size": 16, "hidden_act": "gelu"},
+        remarks=(),
     ),
     _CLIP_VISION.like(
         "OWL-ViT vision: owlvit owlvit_vision_model owlv2 owlv2_vision_model",
         begins={**_CLIP_VISION.begins, **_at(_NORM, E="pre_layernorm")},
+    ),
+    _SIGLIP,
+    _SIGLIP.like(
+        "Janus vision: janus_vision_model",
+        biases=_biased("O12", attention_bias="QKV"),
+        own=_linear({"O": "projection_layer"}),
+        outputs={},
+        asks={"use_qk_norm": (False,)},
     ),
     _CLIP_TEXT.like(
         "SigLIP text: siglip siglip_text_model siglip2 siglip2_text_model",
         causal=None,
         outputs={"Model": _OF_LAST_TOKEN},
         usual=_USUAL_OF_SIGLIP,
-    ),
-    _CLIP_VISION.like(
-        "SigLIP vision: siglip siglip_vision_model idefics2_vision idefics3_vision smolvlm_vision",
-        begins={
-            "E": "embeddings.patch_embedding.weight",
-            "b_E": "embeddings.patch_embedding.bias",
-            "P": "embeddings.position_embedding.weight",
-        },
-        outputs={
-            "ForImageClassification": _classes("classifier", "mean"),
-            "Model": _OF_POOLED_PATCHES,
-        },
-        usual={**_USUAL_OF_SIGLIP, "patch_size": 16},
     ),
     _AIM_TEXT,
     _AIM_VISION,
@@ -2197,6 +2258,12 @@ FAMILIES: tuple[Family, ...] = (
             _of_first_dense("tanh"),
             ForTokenClassification=_classes("score", "all"),
         ),
+    ),
+    _like_llama(
+        "UltraBERT: ultrabert",
+        "block=encoder causal=None",
+        reach=where(a_window, a_count("sliding_window")),
+        outputs={"ForTokenClassification": _classes("classifier", "all")},
     ),
     _like_llama(
         "EuroBERT: eurobert",
@@ -2436,7 +2503,7 @@ FAMILIES: tuple[Family, ...] = (
         normalization=if_given("rms_norm_eps", "rms", "layer"),
         eps=if_given("rms_norm_eps", a_number("rms_norm_eps", 0), a_number("layer_norm_eps")),
         positions=where(_is_turned_in_cohere, "rope", "none"),
-        asks={"shared_expert_combination_strategy": ("sum",)},
+        equations=equations.with_mean_of_experts,
     ),
     _like_llama(
         "Laguna: laguna",
@@ -2477,7 +2544,7 @@ FAMILIES: tuple[Family, ...] = (
         "DeepSeek-V3.2: deepseek_v32 glm_moe_dsa",
         longest=a_count("index_topk"),
         ignored=_OF_INDEXER,
-        remarks=("an indexer chooses keys: all of them up to index_topk tokens, the most here",),
+        remarks=_ALL_KEYS,
     ),
     _YOUTU,
     _YOUTU.like(
@@ -2515,6 +2582,34 @@ FAMILIES: tuple[Family, ...] = (
         "router=sigmoid qk_norm=rms-all own_gains=each",
         **_ROUTED,
         rope_dims=a_share(),
+    ),
+    _like_llama(
+        "Kolibri: kolibri1",
+        "router=sigmoid norm=around qk_norm=rms",
+        **_QWEN_ROUTED,
+        window=a_window,
+        positions=where(a_window, "rope", "none"),
+        equations=equations.chosen_by_logits,
+        own=_around("post_attn_norm", "post_attention_layernorm", "post_ffn_norm"),
+    ),
+    _like_llama(
+        "MiniMax-M3: minimax_m3_vl_text",
+        "activation=swish-clamped router=sigmoid qk_norm=rms gain_above=1",
+        **_ROUTED,
+        router_scale=a_number("routed_scaling_factor"),
+        rope_dims=a_share(),
+        longest=lambda config, _: (
+            config.count("index_topk_blocks", 16) * config.count("index_block_size", 128)
+        ),
+        own=_linear({"s13": "shared_experts.gate_up_proj"}),
+        ignored=tuple(f"indexer.{x}_{of}.weight" for x in "qk" for of in ("proj", "norm")),
+        asks={"swiglu_alpha": (1.702,), "swiglu_limit": (7.0, 7)},
+        remarks=_ALL_KEYS,
+    ),
+    _like_llama(
+        "DeepSeek-OCR: deepseek_ocr2_text unlimited_ocr_text",
+        **{**_ROUTED_BY_GROUPS, "router": None, "router_norm": False},
+        remarks=("text has no images or answers before: all tokens see it",),
     ),
     _like_llama("Mixtral: mixtral", **_ROUTED, window=a_window_of_all),
     _like_llama(
@@ -2705,13 +2800,17 @@ def _within(text: Family, whole: Config) -> Family:
     def remarks(config: Config, layer: int) -> tuple[str, ...]:
         return (said, *text.of("remarks", config, layer))
 
+    asks = dict(text.asks)
+    if whole.get("model_type", None) == "paligemma":
+        asks.pop("use_bidirectional_attention")
+        said += ", whose tokens see those before them, as without token_type_ids"
     outputs = dict(text.outputs)
     if (head := outputs.get("ForCausalLM")) is not None:
         if whole.get("model_type", None) not in _AS_ALONE.split():
             head = replace(head, shrinks=1, settings={})
         outputs |= dict.fromkeys(_OF_WORDS_WITHIN, head)
     inside, tower = "text_config", "language_model."
-    return replace(text, remarks=remarks, outputs=outputs, inside=inside, tower=tower)
+    return replace(text, asks=asks, remarks=remarks, outputs=outputs, inside=inside, tower=tower)
 
 
 def families_of(config: Config) -> list[Family]:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.reading.models.folder import MISSING, Config
+from attncalc.reading.models.names import table
 
 Said = Callable[[Config, int], Any]
 """Returns the value of a field in a config, for a layer from 0."""
@@ -349,30 +349,19 @@ def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str
 
 
 _USUAL_KEYS = "num_hidden_layers num_attention_heads hidden_size max_position_embeddings"
-_OWN_KEYS = {
-    "gpt2 openai-gpt gpt_bigcode gptj codegen": "n_layer n_head n_embd n_positions",
-    "bloom": "n_layer n_head hidden_size",
-    "xlnet": "n_layer n_head d_model",
-    "mpt dbrx": "n_layers n_heads d_model",
-    "xlm flaubert": "n_layers n_heads emb_dim max_position_embeddings",
-    "distilbert": "n_layers n_heads dim max_position_embeddings",
-    "gpt_neo": "num_layers num_heads hidden_size max_position_embeddings",
-    "t5 mt5 umt5": "num_decoder_layers num_layers num_heads d_model",
-    "xglm": "num_layers attention_heads d_model",
-    "bart mbart marian pegasus blenderbot blenderbot-small m2m_100 mvp plbart": "d_model "
-    "max_position_embeddings",
-    "led": "d_model max_encoder_position_embeddings max_decoder_position_embeddings",
-    "whisper": "d_model max_source_positions max_target_positions",
-}
-"""The keys of sizes, by the types whose classes have other ones than usual."""
+"""The keys of sizes that most types have."""
+
+
+def said_of(kind: Any, what: str) -> str:
+    """Return what a line of types.txt that begins with a word says of a type; "" for nothing."""
+    lines = table("types.txt", what).items()
+    return next((said for said, kinds in lines if kind in kinds.split()), "")
 
 
 @cache
 def _types_by_key() -> Mapping[str, frozenset[str]]:
     """Return the types whose classes have a key, of keys with a meaning for some types alone."""
-    lines = Path(__file__).with_name("keys.txt").read_text(encoding="utf-8").splitlines()
-    pairs = (line.split(": ") for line in lines)
-    return {key: frozenset(types.split()) for key, types in pairs}
+    return {key: frozenset(types.split()) for key, types in table("keys.txt").items()}
 
 
 def may_have(kind: Any, key: str) -> bool:
@@ -384,7 +373,7 @@ def may_have(kind: Any, key: str) -> bool:
 def own_first(config: Config, keys: Sequence[str]) -> tuple[list[str], int]:
     """Return keys of one meaning, first those of its type, and the number of the latter."""
     kind = config.get("model_type", "")
-    own = next((each for types, each in _OWN_KEYS.items() if kind in types.split()), _USUAL_KEYS)
+    own = said_of(kind, "keys") or _USUAL_KEYS
     first = [key for key in keys if key in own.split()]
     return first + [key for key in keys if key not in first], len(first)
 

@@ -19,6 +19,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
 from attncalc.reading.models.folder import Config, Weights
+from attncalc.reading.models.names import table
 from attncalc.reading.tensors import Content, mapped
 
 ENDING, FREQUENCIES = ".gguf", "rope_freqs.weight"
@@ -30,19 +31,8 @@ _PLAIN = {0: ("F32", "<f4"), 1: ("F16", "<f2"), 28: ("F64", "<f8"), 30: ("BF16",
 _NUMBERS = ("B", "b", "H", "h", "I", "i", "f", "?", "", "", "Q", "q", "d")
 """Formats of values, by their number in a file."""
 _TEXT, _LIST = 8, 9
-_KEYS = {
-    "block_count": "num_hidden_layers",
-    "embedding_length": "hidden_size",
-    "feed_forward_length": "intermediate_size",
-    "context_length": "max_position_embeddings",
-    "attention.head_count": "num_attention_heads",
-    "attention.head_count_kv": "num_key_value_heads",
-    "attention.key_length": "head_dim",
-    "attention.layer_norm_rms_epsilon": "rms_norm_eps",
-    "attention.sliding_window": "sliding_window",
-    "rope.freq_base": "rope_theta",
-}
-"""Keys of a config, by those of a file after the name of the architecture."""
+_KEYS, _OF_LAYER, _OTHERS = (table("gguf.txt", word) for word in ("key", "layer", "other"))
+"""Keys of a config, names of modules of a layer, and other names, by those of a file."""
 _OF_WIDTH = "embedding_length", "attention.head_count"
 _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "rope.scaling.type": ("none", "linear"),
@@ -55,24 +45,6 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
 """Keys that change numbers, with the values that change none."""
 _TYPES = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}
 """The start of the class of each architecture."""
-_OF_LAYER = {
-    "attn_norm": "input_layernorm",
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "attn_q_norm": "self_attn.q_norm",
-    "attn_k_norm": "self_attn.k_norm",
-    "ffn_norm": "post_attention_layernorm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-}
-_OTHERS = {
-    "token_embd.weight": "model.embed_tokens.weight",
-    "output_norm.weight": "model.norm.weight",
-    "output.weight": "lm_head.weight",
-}
 _LAYER = re.compile(r"blk\.(\d{1,6})\.(\w+)\.(weight|bias)")
 
 

@@ -14,75 +14,20 @@ from attncalc.problem.step import Step
 from attncalc.reading.answers.npz_file import STATES
 from attncalc.reading.models.families import DENSE
 from attncalc.reading.models.layer import FUSED
-from attncalc.reading.models.names import renamed
+from attncalc.reading.models.names import renamed, table
 from attncalc.reading.naming.keys import name_of_key
 
 _SCORES = ("S_masked", "S_capped", "S_scaled", "S")
-_STACKED = ("attentions", "cross_attentions", "decoder_attentions", "encoder_attentions")
-"""Outputs of models with a tensor for each layer."""
-_STEPS: dict[str, tuple[str, ...]] = {
-    # TransformerLens
-    **{f"hook_{each}": (each.upper(),) for each in "qkv"},
-    "hook_rot_q": ("Q_rot",),
-    "hook_rot_k": ("K_rot",),
-    "hook_attn_scores": _SCORES,
-    "hook_pattern": ("A",),
-    "hook_z": ("H",),
-    "hook_attn_out": ("O",),
-    "hook_resid_pre": ("X", "X_P"),
-    "hook_resid_mid": ("R_1",),
-    "hook_resid_post": ("Y",),
-    "hook_pre": ("F_1",),
-    "hook_pre_linear": ("F_3",),
-    "hook_post": ("G",),
-    "hook_mlp_out": ("F_2",),
-    "ln1.hook_normalized": ("N_1",),
-    "ln2.hook_normalized": ("N_2",),
-    # modules without weights of their own, and variables
-    **dict.fromkeys(("self_attn", "attn", "SelfAttention", "multihead_attn"), ("O", "A")),
-    **dict.fromkeys(("encoder_attn", "EncDecAttention", "cross_attn"), ("O", "A")),
-    # with the residual sum in Bloom and MPT
-    **dict.fromkeys(("mlp", "ffn", "feed_forward"), ("F_2", "R_2", "Y")),
-    **dict.fromkeys(("mlp_output", "ffn_output"), ("F_2",)),
-    **dict.fromkeys(("attn_weights", "attention_weights", *_STACKED), ("A", *_SCORES)),
-    **dict.fromkeys(("attn_scores", "attention_scores", "scores"), ("S", *_SCORES[:-1])),
-    "attention.self": ("C",),
-    "context_layer": ("C", "H"),
-    "layer_output": ("Y",),
-    "ln1": ("N_1",),
-    "ln2": ("N_2",),
-    "norm3": ("N_3",),
-    "lm_head": ("logits_uncapped", "logits"),
-    # the operations that a trace records
-    "qk": ("S", *_SCORES[:-1]),
-    "av": ("H",),
-    "softmax": ("A",),
-    "softmax.input": _SCORES,
-    "sdpa": ("H", "C"),
-    "sdpa.query": ("Q_rot", "Q_norm", "Q"),
-    "sdpa.key": ("K_rot", "K_norm", "K"),
-    "sdpa.value": ("V",),
-}
-"""Steps by the ends of names; the first one counts unless the numbers are those of another."""
-_UNSURE: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("attn_output", "attn_out", "attention_output", "context"), ("O", "C", "H")),
-    **dict.fromkeys(("attention", "attention.output"), ("O", "N_1", "R_1", "A")),
-    **dict.fromkeys(("hidden_states", "output", "out", "x"), ("Y", "O", "F_2", "N_1", "N_2")),
-    **dict.fromkeys(("act", "act_fn", "activation", "intermediate"), ("G",)),
-    "c_proj": ("O", "F_2"),
-    "qk.query": ("Q_rot", "Q_norm", "Q"),
-    "qk.key": ("K_rot", "K_norm", "K"),
-    "av.value": ("V",),
-}
-"""Names of several steps: only the numbers decide."""
-_CROSS = (
-    "cross_attn",
-    "crossattention",
-    "encoder_attn",
-    "EncDecAttention",
-    "multihead_attn",
-    "cross_attentions",
-)
+
+
+def _steps(word: str) -> dict[str, tuple[str, ...]]:
+    """Return the steps of each name in the lines of hooks.txt that begin with a word."""
+    lines = table("hooks.txt", word).items()
+    return {name: tuple(steps.split()) for steps, names in lines for name in names.split()}
+
+
+_STEPS, _UNSURE = _steps("sure"), _steps("unsure")
+_CROSS = "cross_attn crossattention encoder_attn EncDecAttention multihead_attn cross_attentions"
 _WHOLE = {**dict.fromkeys(("attn", "self_attn"), ("W_DKV", "W_Q")), "mlp": ("W_1",)}
 """Modules whose input is that of these weights: of the first that are there."""
 _LISTS = ("layers", "layer", "h", "blocks", "block")
@@ -131,11 +76,11 @@ class Names:
         is_input = _ENDS.get(parts[-1]) if len(parts) > 1 else None
         if is_input is not None and not (parts[-2:] == ["attention", "output"] and not index):
             parts.pop()
-        if len(parts) > 1 and parts[-2] in _STACKED and parts[-1].isdecimal():
+        if len(parts) > 1 and parts[-2].endswith("attentions") and parts[-1].isdecimal():
             parts = [*parts[:-2], parts[-1], parts[-2]]
         numbers = [int(each) for each in parts if each.isdecimal() and len(each) < 5]
         layer = numbers[0] if numbers else None
-        where = (layer, any(each in _CROSS for each in parts))
+        where = (layer, any(each in _CROSS.split() for each in parts))
         if _EXPERTS in (parts if is_input else parts[:-1]):
             return Meant(layer=layer)
         meant = self._by_name(parts, is_input=bool(is_input), where=where)
@@ -160,10 +105,10 @@ class Names:
                 return next((each for each in found if each.parts), Meant())
             if f"{end}.weight" in self._own:
                 return self._by_weight(end, where, is_input=is_input)
-            for table, is_sure in ((_UNSURE, False), (_STEPS, True)):
+            for listed, is_sure in ((_UNSURE, False), (_STEPS, True)):
                 key = f"{end}.input" if is_input else end
-                if key in table:
-                    steps = self._of_activation(parts) if table[key] == ("G",) else table[key]
+                if key in listed:
+                    steps = self._of_activation(parts) if listed[key] == ("G",) else listed[key]
                     return Meant(tuple(self._found(steps, where)), is_sure)
             meaning = renamed(f"{end}.weight", self._own)
             if meaning is not None and not meaning.prefix:

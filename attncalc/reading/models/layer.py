@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.base.typed import quoted
 from attncalc.base.types import Matrix
-from attncalc.reading.models.names import IN_OUT, OUT_IN, Meaning, renamed
+from attncalc.reading.models.names import IN_OUT, OUT_IN, Meaning, renamed, whole
 
 Fields = dict[str, Any]
 Tell = Callable[[str], None]
@@ -56,8 +55,8 @@ def named(
             continue
         if meaning.field in found:
             tell(
-                f"{meaning.field} fits two of its names, {quoted(found[meaning.field][0])} and "
-                f"{quoted(name)}: keep one layer (of a whole model, attncalc open reads one)"
+                f"{meaning.field} fits two of its names, {whole(found[meaning.field][0])} and "
+                f"{whole(name)}: keep one layer (of a whole model, attncalc open reads one)"
             )
         else:
             found[meaning.field] = name, meaning

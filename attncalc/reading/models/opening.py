@@ -46,7 +46,7 @@ from attncalc.reading.models.frames import convolved, weighted
 from attncalc.reading.models.gguf import ENDING as GGUF
 from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
 from attncalc.reading.models.layer import Heads, latent_fields, layer_fields, named
-from attncalc.reading.models.names import EXPERT, IN_OUT, OF_EACH, OUT_IN, is_buffer, renamed
+from attncalc.reading.models.names import EXPERT, IN_OUT, OF_EACH, OUT_IN, is_buffer, renamed, whole
 from attncalc.reading.models.rope import frequencies, longest
 from attncalc.reading.models.unknown import left_out, unknown
 from attncalc.solving.solution import solve
@@ -101,6 +101,8 @@ class Model:
             self._notes.append(f"the family is that of {row.source}")
         if (folder / ADAPTER).is_file():
             self._notes.append(f"{ADAPTER}: an adapter in the folder, which is not applied")
+        if self.head is None and "For" in self.architecture:
+            self._notes.append(f"the head of {self.architecture} is not computed")
         if others := left_out(self.towers, weights):
             self._notes.append(f"not read, and no part of what is shown: {', '.join(others)}")
 
@@ -216,7 +218,7 @@ class Model:
         own |= {"block": "encoder", "read": "all", "activation_pre": "none"}
         made = solve(Problem(**begun, **own), keep=("F_pre",))["F_pre"]
         after = "its normalization and " if is_normed else ""
-        then = f", after {after}{quoted(name)}" if name else " with all that precedes the layers"
+        then = f", after {after}{whole(name)}" if name else " with all that precedes the layers"
         self._notes.append(f"X is the {what}{then}")
         return {"X": Owned(made), **P} | ({} if is_normed else norm)
 
@@ -353,7 +355,7 @@ class Model:
         self.check_number(number)
         names = self._names(number)
         faults = [
-            f"{quoted(name)} is in this layer, and nothing here reads it"
+            f"{whole(name)} is in this layer, and nothing here reads it"
             for name in names
             if not self._is_read(name)
         ]
@@ -652,7 +654,7 @@ class Model:
             first = next(iter(head.tensors.values())).split()[0].replace("{}", self.root)
             raise InputError(
                 f"{self.folder}: its architecture is {self.architecture}, and it has no "
-                f"{quoted(first)}"
+                f"{whole(first)}"
             )
         arrays = {name: self._tensor(place) for name, place in places.items()}
         for name, stored in head.tensors.items():
@@ -846,16 +848,16 @@ class Model:
             if pair not in self._compared:
                 self._compared[pair] = self.weights.are_equal(*pair)
             if not self._compared[pair]:
-                self._notes.append(f"{quoted(pair[0])} is read: {quoted(other)} has other numbers")
+                self._notes.append(f"{whole(pair[0])} is read: {whole(other)} has other numbers")
         return there[0] if there else ""
 
     def _is_not_there(self, name: str) -> InputError:
-        return InputError(f"{self.folder}: there is no {quoted(name)} in it")
+        return InputError(f"{self.folder}: there is no {whole(name)} in it")
 
     def _checked(self, name: str, array: Matrix) -> Matrix:
         if array.dtype.kind != "f":
             raise InputError(
-                f"{self.folder}: {quoted(name)} is of {array.dtype}: quantized weights are not read"
+                f"{self.folder}: {whole(name)} is of {array.dtype}: quantized weights are not read"
             )
         return array
 
@@ -933,13 +935,14 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, list[st
         first = starts[0].format(0, 0)
         places = ((name, f".{name}".find(f".{first}")) for name in weights)
         roots = [*dict.fromkeys(name[:at] for name, at in places if at >= 0)]
-        if len(roots) > 1 and family.tower:
-            own = [root for root in roots if family.tower in root]
+        if len(roots) > 1:
+            own = [root for root in roots if family.tower and family.tower in root]
             tables = family.tokens.split()
-            roots = own or [r for r in roots if any(r + each in weights for each in tables)]
+            with_table = [r for r in roots if any(r + each in weights for each in tables)]
+            roots = own or with_table or roots
         roots = [root for root in roots if not root.endswith(LATER)] or roots
         if len(roots) > 1:
-            said = " and ".join(quoted(root + first) for root in roots)
+            said = " and ".join(whole(root + first) for root in roots)
             raise InputError(
                 f"{folder}: layer 0 fits {len(roots)} places, {said}: keep one model in the folder"
             )

@@ -6,28 +6,11 @@ from fractions import Fraction
 from typing import Any
 
 from attncalc.base.errors import InputError
-from attncalc.reading.models.family import Said
+from attncalc.reading.models.family import Said, said_of
 from attncalc.reading.models.folder import MISSING, Config
 
 _NOT_OF_IT = ("rope_theta", "partial_rotary_factor")
 """Keys beside the numbers of a scaling that are separate fields."""
-_BASES = {
-    5e5: "qwen3_vl_text qwen3_vl_moe_text bitnet ernie4_5 paddleocr_vl_text exaone cohere olmo3 "
-    "flex_olmo ernie4_5_moe llama4_text",
-    1e6: "emu3_text_model qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text "
-    "solar_open mixtral minimax phimoe qwen3_omni_moe_text lfm2 lfm2_moe",
-    1e3: "nomic_bert",
-    2e4: "jina_embeddings_v3",
-    1e5: "helium",
-    1.6e5: "gte",
-    2e6: "smollm3",
-    5e6: "minimax_m2",
-    8e6: "sarvam_moe",
-    11_158_840.0: "hy_v3",
-    MISSING: "apertus apertus1p5_text cwm gpt_oss openai_privacy_filter laguna lfm3 mellum "
-    "ministral3",
-}
-"""The base of each type where a config has none, if it is not 10,000; some also scale rope then."""
 _BY_FREQUENCIES = ("yarn", "longrope", "dynamic", "proportional")
 """The scalings whose frequencies are computed here; others are settings of a problem."""
 
@@ -72,7 +55,8 @@ def a_base(config: Config, layer: int) -> Fraction:
     keys = (own, "rope_parameters.rope_theta", "rotary_emb_base")
     key = next((key for key in keys if config.says(key)), "rope_theta")
     kind = config.get("model_type", None)
-    usual = next((each for each, kinds in _BASES.items() if kind in kinds.split()), 10_000)
+    own = said_of(kind, "rope") or "10000"
+    usual = MISSING if own == "unknown" else float(own)
     if (found := config.number(key, usual)) <= 0:
         raise config.wrong(key, found, "a number above 0")
     if alpha := _alpha(config, layer):

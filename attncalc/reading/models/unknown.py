@@ -1,6 +1,9 @@
 """The message about a model of an unknown type: its tensors by layer, and the nearest families."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 from attncalc.base.errors import InputError
 from attncalc.base.text import harmless
@@ -8,60 +11,47 @@ from attncalc.base.typed import quoted
 from attncalc.reading.models.families import FAMILIES
 from attncalc.reading.models.family import Family
 from attncalc.reading.models.folder import Config, Weights
-from attncalc.reading.models.names import EXPERT, NUMBER, OF_EACH, is_buffer, meaning_of, renamed
+from attncalc.reading.models.names import (
+    EXPERT,
+    NUMBER,
+    OF_EACH,
+    form_of,
+    is_buffer,
+    meaning_of,
+    renamed,
+    table,
+    whole,
+)
 
 MOST_NEAR = 3
-_REASONS = {
-    "it halves the number of tokens between blocks, and has embeddings of distances": "funnel",
-    "its attention is sparse by blocks, some of them at random": "bigbird_pegasus",
-    "its attention is within windows of an image, which are shifted and merged": "swin swinv2 "
-    "donut-swin",
-    "it has no attention": "rwkv xlstm fnet bit convnext convnextv2 dac dinov3_convnext "
-    "efficientnet encodec hgnet_v2 mobilenet_v1 mobilenet_v2 poolformer regnet resnet textnet "
-    "univnet",
-    "its attention is an approximation": "nystromformer yoso mra reformer",
-    "its layers have adapters, one for each language": "xmod",
-    "its layers are narrower than the tokens between them": "mobilebert",
-    "its projections are convolutions": "squeezebert convbert",
-    "its tokens also have places on a page": "bros layoutlmv2 layoutlmv3 layoutxlm lilt udop",
-    "its tokens also have places in a table": "tapas",
-    "its tokens also have paths within a page": "markuplm",
-    "it also reads images, or parts of them": "lxmert vilt visual_bert",
-    "some of its layers attend to images alone": "mllama mllama_text_model",
-    "its attention is within blocks, and of global tokens": "pegasus_x",
-    "its layers predict several next tokens, with weights of their own": "prophetnet",
-    "it reads characters, and narrows them to fewer places": "canine",
-    "experts also make its queries": "jetmoe",
-    "its layers also have convolutions": "fastspeech2_conformer lasr_encoder parakeet_encoder "
-    "seamless_m4t seamless_m4t_v2 wav2vec2-bert wav2vec2-conformer",
-    "it narrows frames before its layers, and widens them after": "sew sew-d",
-    "stages of its layers merge patches of an image": "cvt glpn hiera levit maskformer-swin "
-    "mobilevit pvt pvt_v2 segformer swiftformer swin2sr",
-    "learned queries attend to an image, for what is in it": "conditional_detr dab-detr "
-    "deformable_detr detr table-transformer",
-    "points and an image attend to one another": "sam sam_hq sam2",
-    "it reads series of numbers": "autoformer informer patchtst time_series_transformer timesfm",
-    "it reads states, actions and returns": "decision_transformer",
-    "it also reads entities": "luke",
-    "its experts take limited numbers of tokens": "nllb-moe",
-    "some of its layers have no attention, but a recurrent state": "recurrent_gemma bailing_hybrid "
-    "lara_mini",
-    "its attention also reads the embeddings of tokens, with weights that layers share": "zamba "
-    "zamba2",
-    "it chooses the keys of each query by another attention": "deepseek_v4 axk2",
-    "a layer has two attentions and two feed-forward parts": "longcat_flash",
-    "each token has several streams, which layers mix": "gemma3n gemma3n_text",
-}
-WHY = {kind: reason for reason, kinds in _REASONS.items() for kind in kinds.split()}
+_REASONS = {left: right.partition("= ")[::2] for left, right in table("reasons.txt").items()}
+"""Why some models are not opened: types, and a pattern of what others of that kind have."""
+WHY = {kind: reason for reason, (kinds, _) in _REASONS.items() for kind in kinds.split()}
 """Why some known types are not opened."""
+_ATTENDS = re.compile(r"att|quer|qkv|q_lin|q_proj|\bto_q")
+
+_BESIDE_TEXT = re.compile("vis|image|audio|speech")
+
+
+def _why(config: Config, weights: Iterable[str]) -> str:
+    """Return why a model is not opened: by its type, or by its names and keys; "" if unknown."""
+    kinds = (str(config.get(key, None)) for key in ("model_type", "text_config.model_type"))
+    if found := next((WHY[each] for each in kinds if each in WHY), ""):
+        return found
+    is_of_text = config.says("text_config")
+    names = "\n".join(each for each in weights if not (is_of_text and _BESIDE_TEXT.search(each)))
+    if not _ATTENDS.search(names):
+        return next(iter(_REASONS))
+    said = "\n".join([*(f"{key}=" for key in config.values), names])
+    patterns = ((reason, pattern) for reason, (_, pattern) in _REASONS.items() if pattern)
+    return next((each for each, pattern in patterns if re.search(pattern, said, re.M)), "")
 
 
 def unknown(config: Config, weights: Weights) -> InputError:
     """Return the error about a model whose type is none of those opened here."""
     kind = config.get("model_type")
     count = len({kind for each in FAMILIES for kind in each.types})
-    both = (str(kind), str(config.get("text_config.model_type", None)))
-    why = next((f": {WHY[each]}" for each in both if each in WHY), "")
+    why = f": {found}" if (found := _why(config, weights)) else ""
     folder = weights.folder
     lines = [
         f"{config.place}: model_type {quoted(str(kind))} is none of the {count} types opened here "
@@ -78,7 +68,7 @@ def alike(weights: Iterable[str]) -> dict[str, list[str]]:
     """Return the names of tensors by form: those of one form differ in numbers alone."""
     found: dict[str, list[str]] = {}
     for name in weights:
-        found.setdefault(NUMBER.sub("#", name), []).append(name)
+        found.setdefault(form_of(name), []).append(name)
     return found
 
 
@@ -102,7 +92,7 @@ def left_out(families: Sequence[Family], weights: Iterable[str]) -> list[str]:
         for names in unread(families, weights)
         for form in alike(names)
     }
-    return [*_quoted(stacks)]
+    return [*map(whole, stacks)]
 
 
 def _by_layer(forms: dict[str, list[str]], weights: Weights) -> Iterator[str]:
@@ -125,7 +115,20 @@ def _line(name: str, shape: Sequence[int]) -> str:
     field = meaning.field if meaning and meaning.field.rstrip("QKV") != "W_" else ""
     if meaning is not None and not field:
         field = ", ".join(f"W_{each}" for each in meaning.field.removeprefix("W_"))
-    return f'"{harmless(name)}", {" × ".join(map(str, shape)) or "one number"}: {field or "?"}'
+    return f"{whole(name)}, {' × '.join(map(str, shape)) or 'one number'}: {field or '?'}"
+
+
+def stack_of(weights: Iterable[str]) -> str:
+    """Return the start of the names of most kinds of tensors with a number; "" if none has one."""
+    starts = [form.partition("#")[0] for form in alike(weights) if "#" in form]
+    return max(dict.fromkeys(starts), key=starts.count, default="")
+
+
+def placed(family: Family, stack: str, weights: Iterable[str]) -> Family:
+    """Return a row whose layers start as the stack, if no tensors start as its own do."""
+    starts = [each.format(0, 0) for each in " ".join(family.layers).split()]
+    is_there = any(f".{start}" in f".{name}" for start in starts for name in weights)
+    return family if is_there or not stack else replace(family, layers=(f"{stack}{{}}.",))
 
 
 def nearest(weights: Weights) -> list[tuple[Family, list[str], list[str]]]:
@@ -134,8 +137,13 @@ def nearest(weights: Weights) -> list[tuple[Family, list[str], list[str]]]:
     Beside each, the tensors that it does not read, and those that it needs and that are missing.
     """
     firsts = sum(not is_buffer(names[0]) for names in alike(weights).values())
+    stack = stack_of(weights)
     found = [
-        (each, [names[0] for names in unread([each], weights)], _missing(each, weights))
+        (
+            each,
+            [names[0] for names in unread([placed(each, stack, weights)], weights)],
+            _missing(each, weights),
+        )
         for each in FAMILIES
     ]
     found = [each for each in found if 2 * len(each[1]) <= firsts]
@@ -160,16 +168,12 @@ def _near(weights: Weights) -> Iterator[str]:
     yield "Families whose names nearly fit:" if alike_ else "No family here has names like these."
     for pair, titles in [*alike_.items()][:MOST_NEAR]:
         said = [
-            f"{what} {', '.join(_quoted(names))}"
+            f"{what} {', '.join(map(whole, names))}"
             for what, names in zip(("not read:", "also needed:"), pair, strict=True)
             if names
         ]
         usual = "all are read; whether the numbers would be the same is unknown"
         yield f"  {', '.join(titles[:MOST_NEAR])}: {'; '.join(said) or usual}"
-
-
-def _quoted(names: Iterable[str]) -> Iterator[str]:
-    return (f'"{harmless(name)}"' for name in names)
 
 
 def _reads(side: Family, name: str) -> bool:
@@ -194,8 +198,17 @@ def _missing(family: Family, weights: Weights) -> list[str]:
     """Return the tensors outside the layers that a family needs, and that are not here."""
     sides = [family, *([family.decoder] if family.decoder else [])]
     needed = [each for side in sides for each in (side.tokens, *side.begins.values()) if each]
-    return [
-        each.split()[-1]
+    modules = [name for side in sides for name, _ in side.convolutions]
+    ends = [
+        each
         for each in dict.fromkeys(needed)
-        if not any(name.endswith(tuple(each.split())) for name in weights)
+        if not any(map(partial(ends_so, weights), each.split()))
     ]
+    return [each.split()[-1] for each in ends] + [
+        each for each in modules if not any(f".{each}." in f".{name}" for name in weights)
+    ]
+
+
+def ends_so(names: Iterable[str], end: str) -> bool:
+    """Return whether a name ends so, after a dot if it has more."""
+    return any(f".{name}".endswith(f".{end}") for name in names)
