@@ -33,6 +33,8 @@ NOTHING = ("·", ".", "-")
 FEWEST_EXACT, MOST_DOUBTFUL = 3, 4
 """The fewest right statements by exact numbers, and how many for each doubtful one, for numbers
 with fewer decimals than results to be exact."""
+TELLING = 3
+"""The digits of a right entry that counts twice."""
 DUST, DEGREES = 1e-9, 15
 CARRIED, MOST_RIGHT = 10, 3
 """The least error of a result of a formula with names, in half units of its last place, and how
@@ -109,7 +111,7 @@ _SUMMED = re.compile(
 """Numbers in brackets, and their sum: (0.70, 8.34, 4.11), sum 13.15."""
 _SUM_SAID = re.compile(
     rf"(?:(?<![^\W\d_]){_SUM}\b|[总總]和|合计|之和)[^\d\n.;=+]{{0,15}}=?[ $]{{0,3}}"
-    r"(\d{1,9}\.\d{1,9})(?!\.?\w)(?![ $]{0,3}[-+*/·=])",
+    r"(-?\d{1,9}\.\d{1,9})(?!\.?\w)(?![ $]{0,3}[-+*/·=])",
     re.IGNORECASE,
 )
 """A sum that words name: with sum 7.1058, The sum is 5.48."""
@@ -125,6 +127,8 @@ _BRACES = re.compile(r"(?<=\^)\{ ?(-?[\d.]+) ?\}")
 _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
 _ANY = re.compile(r"[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?!\.?\w)")
 _DECIMAL = re.compile(r"[-+]?(?:\d{0,9}\.\d{1,15}|\d{4,15})")
+ZEROS = re.compile(r"^\D*[0.]*|\D")
+"""What is no significant digit of a number."""
 _PADDED = re.compile(r"\d{1,9}\.\d{0,9}0\b")
 """A rounded number that ends in 0."""
 
@@ -635,7 +639,10 @@ def _compared(stated: _Stated, padded: Container[str], *, strict: int) -> list[S
         return wrong
     always = set.intersection(*({one.entry for one in each} for each in made))
     best = min(made, key=len)
-    sure = is_sure(best, stated.right.value.size)
+    off = {one.entry for one in best}
+    right = [each for i, each in enumerate(stated.right.numbers) if i not in off]
+    telling = sum(len(ZEROS.sub("", each)) >= TELLING for each in right)
+    sure = is_sure(best, stated.right.value.size + telling)
     return [one for one in best if one.entry in always] if sure else []
 
 

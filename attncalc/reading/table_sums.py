@@ -14,6 +14,7 @@ from attncalc.reading.sums import (
     MOST_RIGHT,
     NOTHING,
     UNIT,
+    ZEROS,
     Sum,
     bounds,
     compared,
@@ -166,7 +167,7 @@ def _wrong(
         wrong += [made] if made and not made[0].is_right else []
         if len(wrong) > 1:
             return None
-    digits = sum(len(re.sub(r"^\D*[0.]*|\D", "", each)) for each in {*right})
+    digits = sum(len(ZEROS.sub("", each)) for each in {*right})
     count = sum(len(each.split(",")) for each in right)
     if not wrong or count < (1 if is_said else FEWEST_ROWS - 1):
         return None
