@@ -87,8 +87,9 @@ class Shown:
 
     @cached_property
     def most_bits(self) -> float:
-        """How improbable it is by chance that another matrix has all its entries."""
-        return _of_each_number(self, _telling(self))
+        """At most how improbable it is by chance that another matrix has all its entries."""
+        of_places = self.values.size * math.log2(self.values.size)
+        return max(_of_each_number(self, _telling(self)), of_places * (len(self.values) > 1))
 
     @property
     def is_distribution(self) -> bool:
@@ -148,10 +149,10 @@ class Relation(NamedTuple):
         values[place] = value
         return self._replace(of=(*self.of[:i], replace(self.of[i], values=values), *self.of[i + 1 :]))
 
-    @property
-    def manner(self) -> str:
-        """What a lesson repeats for each token: the operation, without its numbers."""
-        return _NUMBERS.sub("", self.says)
+    def manners(self, each: Shown) -> tuple[str, tuple[str, int]]:
+        """Return what a lesson repeats for each token: the operation, and how far above it is."""
+        says = _NUMBERS.sub("", self.says)
+        return says, (says, each.spread[0] - max((one.spread[0] for one in self.of), default=0))
 
 
 class Unlike(NamedTuple):
@@ -187,7 +188,7 @@ def related(lines: Sequence[str], bad: Mapping[tuple[int, str], str]) -> Related
     said: list[Unlike] = []
     explained: list[Shown] = []
     known: list[Shown] = []
-    sure, firm, usual = set[int](), set[int](), set[str]()
+    sure, firm, usual = set[int](), set[int](), set[Any]()
     whole: list[Shown] = []
     every = _shown(lines)
     for place, each in enumerate(every):
@@ -204,7 +205,7 @@ def related(lines: Sequence[str], bad: Mapping[tuple[int, str], str]) -> Related
         repaired = replace(each, values=np.where(wrong, right, each.values))
         if not wrong.any():
             sure.add(id(each.texts))
-            usual.add(relation.manner)
+            usual.update(relation.manners(each))
             firm.update(id(one.texts) for one in relation.of)
             explained += [each] * (len(relation.of) == 1 and not relation.says.endswith(SAME))
             continue
@@ -278,7 +279,8 @@ def _misprint_before(
                 and id(one.texts) not in firm
                 and not _is_misprinted(each, relation.made, place)
             )
-            for text in (*misprints(one.text(place)), *_solved(each, relation, i, place)):
+            solved = _solved(each, relation, i, place) if len(off) > 1 else ()
+            for text in (*misprints(one.text(place)), *solved):
                 fixed = relation.with_entry(i, place, float(text))
                 count = int(_agrees(each, fixed.made).sum())
                 is_one = is_same and (text.strip("-") != one.text(place).strip("-") or is_used)
@@ -415,7 +417,7 @@ def _matrix(
 
 def _relation_of(
     each: Shown, known: Sequence[Shown], others: Sequence[Shown], firm: Container[int],
-    usual: Container[str],
+    usual: Container[Any],
 ) -> Relation | None:  # fmt: skip
     """Return the relation by which all or nearly all entries of a matrix follow from others.
 
@@ -448,14 +450,14 @@ def _relation_of(
     count = sum(_is_misprinted(each, best.made, place) for place in wrong) or int(is_before)
     first = min((one.spread[0] for one in best.of), default=each.spread[0])
     among = math.log2(2 * (1 + sum(one.spread[0] >= first for one in known)) * len(ROOTS))
-    if best.manner in usual:
-        among = -MISPRINTED
-    needed, most = ENOUGH + among, most + MISPRINTED * count
+    manner, place = best.manners(each)
+    needed = MISPRINTED + (place not in usual) * (ENOUGH - MISPRINTED)
+    needed, most = needed + (manner not in usual) * among, most + MISPRINTED * count
     is_row = (each.kind or len(each.values) == 1) and count < len(wrong)
     is_other = each.is_distribution and ("softmax" in best.says or "shares" in best.says)
     if is_row and (is_other or not _is_one_digit(each, best.made, wrong)):
         return whole
-    if most >= needed + is_row * MISPRINTED:
+    if most >= needed + (is_row and place not in usual) * MISPRINTED:
         return best
     made = best.made
     right = np.where(_agrees(each, made), each.values, (made.low + made.high) / 2)
@@ -552,7 +554,8 @@ def _made_of(
             one, other = ones[at // len(others)], others[at % len(others)]
             if make is not add or other is not one:
                 grids = _grid(one.values), _grid(other.values)
-                grid = 0.0 if root > 1 else math.prod(grids) if make in _PRODUCTS else min(grids)
+                grid = math.prod(grids) if make in _PRODUCTS else min(grids)
+                grid *= root == 1 or make is not _by_transposed  # scores are usual
                 yield Relation(made, (one, other), by, grid)
 
 
@@ -799,7 +802,10 @@ def _bits(each: Shown, relation: Relation, agrees: Matrix) -> float:
     bits = np.where(agrees, _telling(each, np.maximum(made.high - made.low, relation.grid)), 0)
     if not relation.of:
         return float(bits.sum())
-    return _of_each_number(each, bits) - LARGEST * relation.is_fitted
+    _, places, counts = np.unique(each.values, return_inverse=True, return_counts=True)
+    rare = -np.log2(counts / counts.sum())[places].reshape(agrees.shape)  # among whole numbers
+    most = max(_of_each_number(each, bits), float(rare[agrees].sum()))
+    return most - LARGEST * relation.is_fitted
 
 
 def _telling(each: Shown, width: Matrix | float = 0.0) -> Matrix:
