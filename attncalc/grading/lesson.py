@@ -161,6 +161,10 @@ class _RoundedKey(Key):
             return found
         return {n: tuple(e for e in own if _is_convention(e.code)) for n, own in found.items()}
 
+    def changes(self, step: Step) -> tuple[Recipe, ...]:
+        """Return the changes of the equation of a step, which are no conventions."""
+        return super().changes(step) if self.has_mistakes else ()
+
     def range_of(self, name: str) -> Range:
         """Return the range of the true values of a matrix, including given ones."""
         found = super().range_of(name)

@@ -41,9 +41,9 @@ FEWEST = 3
 """The fewest entries of a matrix in which one can be wrong."""
 LARGEST = 12.0
 """The most bits of one entry."""
-ENOUGH, MISPRINTED = 14.0, 6.0
-"""Bits beyond those of a choice among all relations, and those of a usual misprint, which another
-wrong number of a row needs instead."""
+ENOUGH, MISPRINTED, IN_A_ROW = 14.0, 6.0, 4.0
+"""Bits beyond those of a choice among all relations, those of a usual misprint, and those that
+another wrong number of a row needs in addition."""
 MOST_WRONG = 0.2
 """The largest share of wrong entries."""
 ROOTS = (1, 2, 3, 4, 8, 16, 32, 64)
@@ -90,6 +90,12 @@ class Shown:
         """At most how improbable it is by chance that another matrix has all its entries."""
         of_places = self.values.size * math.log2(self.values.size)
         return max(_of_each_number(self, _telling(self)), of_places * (len(self.values) > 1))
+
+    @cached_property
+    def numbers(self) -> frozenset[tuple[int, str]]:
+        """Its numbers, each with its line."""
+        pairs = (zip(*own, strict=True) for own in zip(self.lines, self.texts, strict=True))
+        return frozenset(chain.from_iterable(pairs))
 
     @property
     def is_distribution(self) -> bool:
@@ -147,7 +153,14 @@ class Relation(NamedTuple):
         """Return it of a matrix with another entry."""
         values = self.of[i].values.copy()
         values[place] = value
-        return self._replace(of=(*self.of[:i], replace(self.of[i], values=values), *self.of[i + 1 :]))
+        return self._replace(
+            of=(*self.of[:i], replace(self.of[i], values=values), *self.of[i + 1 :])
+        )
+
+    @property
+    def is_distribution(self) -> bool:
+        """Whether its rows sum to 1."""
+        return "softmax" in self.says or "shares" in self.says
 
     def manners(self, each: Shown) -> tuple[str, tuple[str, int]]:
         """Return what a lesson repeats for each token: the operation, and how far above it is."""
@@ -374,7 +387,7 @@ def _are_same(one: Shown, other: Shown) -> bool:
 def _are_apart(each: Shown, one: Shown) -> bool:
     """Return whether two matrices have no number in common: a column crosses the rows beside it."""
     are_crossing = COLUMN in (each.kind, one.kind) and each.kind != one.kind
-    return not are_crossing or each.spread[0] > one.spread[-1] or one.spread[0] > each.spread[-1]
+    return not are_crossing or each.numbers.isdisjoint(one.numbers)
 
 
 def _lines_of(
@@ -410,8 +423,9 @@ def _matrix(
     half = np.where((counts > 0) & (counts <= MOST_DECIMALS), 0.5 * 10.0**-counts, 0)
     is_masked = np.array([[text in MASKED for text in row] for row in rows])
     is_number = (~np.isnan(values) | is_masked).all() and not is_masked.all()
-    counts_rows = len(rows) > 1 and (np.diff(values[:, 0]) == 1).all() and not half[:, 0].any()
-    is_labeled = counts_rows and half[:, 1:].any()
+    first = values[0] if kind == COLUMN else values[:, 0]
+    counts_rows = first.size > 1 and (np.diff(first) == 1).all() and not half.flat[0]
+    is_labeled = counts_rows and (kind == COLUMN or half[:, 1:].any())
     return Shown(rows, lines, values, half, kind) if is_number and not is_labeled else None
 
 
@@ -424,45 +438,59 @@ def _relation_of(
     usual: in which manner others followed.
     None if too few do to tell. That others follow from it with its wrong entries repaired tells.
     """
-    whole, enough = None, ENOUGH
-    best, most = None, 0.0
     if each.values.size < FEWEST or each.most_bits < ENOUGH:
         return None
     known = [one for one in known if _are_apart(each, one)]
-    candidates = chain(_alone(each, known), _paired(each, known, known))
+    (whole, enough), (best, most) = _likeliest(each, known)
+    if best is None or most <= (enough if whole else 0) + ENOUGH:
+        return whole
+    made = best.made
+    agrees = _agrees(each, made)
+    wrong = np.argwhere(~agrees).tolist()
+    is_before = _misprint_before(each, best, firm, is_used=True) is not None
+    count = sum(_is_misprinted(each, made, place) for place in wrong) or int(is_before)
+    most += MISPRINTED * count
+    is_row = (each.kind or len(each.values) == 1) and count < len(wrong)
+    is_sure = not is_row or _is_one_digit(each, made, wrong)
+    if not is_sure or not (is_before or agrees.sum() >= _least(agrees.size)):
+        return whole
+    manner, place = best.manners(each)
+    needed = MISPRINTED if place in usual else ENOUGH
+    if manner not in usual:
+        first = min((one.spread[0] for one in best.of), default=each.spread[0])
+        near = [one.spread[0] for one in known if one.spread[0] >= first]
+        count = len({*near} if each.kind else near)
+        needed += math.log2(2 * (1 + count) * len(ROOTS)) + is_row * IN_A_ROW
+    if most >= needed:
+        return best
+    right = np.where(agrees, each.values, (made.low + made.high) / 2)
+    is_told = most + LARGEST >= needed and _is_used(replace(each, values=right), each, others)
+    return best if is_told else None
+
+
+_Likely = tuple[Relation | None, float]
+"""A relation, and how improbable its agreement is by chance."""
+
+
+def _likeliest(each: Shown, known: Sequence[Shown]) -> tuple[_Likely, _Likely]:
+    """Return the likeliest relation that all entries have, and that nearly all have."""
+    whole: _Likely = None, ENOUGH
+    best: _Likely = None, 0.0
+    is_other = each.is_distribution
+    factors = [one for one in known if COLUMN not in (one.kind, each.kind)]
+    candidates = chain(_alone(each, known), _paired(each, factors, factors))
     for relation in chain.from_iterable(_from_exact(each, one) for one in candidates):
         agrees = _agrees(each, relation.made)
         own = _bits(each, relation, agrees)
         if not agrees.all():
-            if own > most and not relation.says.endswith(SAME):  # both may be right
-                best, most = relation, own
-        elif own >= enough:
-            whole, enough = relation, own
+            is_possible = not (is_other and relation.is_distribution)
+            if own > best[1] and is_possible and not relation.says.endswith(SAME):
+                best = relation, own  # both of the same may be right
+        elif own >= whole[1]:
+            whole = relation, own
             if not any(one.half.any() for one in relation.of):
-                return whole
-    if best is None or most <= (enough if whole else 0) + ENOUGH:
-        return whole
-    agrees = _agrees(each, best.made)
-    wrong = np.argwhere(~agrees).tolist()
-    is_before = _misprint_before(each, best, firm, is_used=True) is not None
-    if not is_before and agrees.sum() < _least(agrees.size):
-        return whole
-    count = sum(_is_misprinted(each, best.made, place) for place in wrong) or int(is_before)
-    first = min((one.spread[0] for one in best.of), default=each.spread[0])
-    among = math.log2(2 * (1 + sum(one.spread[0] >= first for one in known)) * len(ROOTS))
-    manner, place = best.manners(each)
-    needed = MISPRINTED + (place not in usual) * (ENOUGH - MISPRINTED)
-    needed, most = needed + (manner not in usual) * among, most + MISPRINTED * count
-    is_row = (each.kind or len(each.values) == 1) and count < len(wrong)
-    is_other = each.is_distribution and ("softmax" in best.says or "shares" in best.says)
-    if is_row and (is_other or not _is_one_digit(each, best.made, wrong)):
-        return whole
-    if most >= needed + (is_row and place not in usual) * MISPRINTED:
-        return best
-    made = best.made
-    right = np.where(_agrees(each, made), each.values, (made.low + made.high) / 2)
-    is_told = most + LARGEST >= needed and _is_used(replace(each, values=right), each, others)
-    return best if is_told else None
+                break
+    return whole, best
 
 
 def _from_exact(each: Shown, relation: Relation) -> Iterator[Relation]:
@@ -493,8 +521,6 @@ def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
             for says in _OF_ROWS:
                 if _agrees(each, one.through(says).transpose()).sum() >= _least(size):
                     yield Relation(says, (one,), partial(_as_row, _OPERATIONS[says]))
-        if count == size == rows and not one.kind:
-            yield Relation(_COSINES, (one,), _OPERATIONS[_COSINES])
         if width == size and count in (1, rows):
             for relation in _functions(each, one):
                 yield from _in_shape(relation, each)
@@ -503,6 +529,7 @@ def _alone(each: Shown, known: Sequence[Shown]) -> Iterator[Relation]:
 def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iterator[Relation]:
     """Yield the products and sums of two matrices that agree with one in nearly all entries."""
     size = each.values.shape[1]
+    is_below_one = (np.abs(each.values) > 1).sum() <= 1
     for one, other in product(_by_shape(ones), _by_shape(others)):
         (rows, width), (height, count) = one[0].values.shape, other[0].values.shape
         if rows == height == 1 and (width, count) == each.values.shape:
@@ -515,8 +542,8 @@ def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iter
             ("the product of", matmul, is_of_row and (width, size) == (height, count)),
             ("the product, transposed, of", _by_transposed,
              is_of_row and (width, size) == (count, height)),
-            ("the transposed product of", _turned,
-             rows == height > 1 and each.values.shape == (width, count)),
+            ("the cosines of rows of", _cosines,
+             is_whole and is_below_one and not one[0].kind and (width, size) == (count, height)),
             ("the sum of", add, is_same and is_whole and size == width),
             ("the products of entries of", mul, is_of_row and is_same and size == width),
             ("side by side,", _beside, is_whole and rows == height and size == width + count),
@@ -545,7 +572,7 @@ def _made_of(
     """
     every = make(_stacked(ones)[:, None], _stacked(others)[None])
     every = every.reshape(-1, *every.low.shape[-2:])
-    ways = _divided(each, every) if make in _SCORES else [(1, every)]
+    ways = _divided(each, every) if make is _by_transposed else [(1, every)]
     for root, way in ways:
         near = _agrees(each, way).reshape(len(every.low), -1, *each.values.shape)
         by = partial(_over, make, root) if root > 1 else make
@@ -554,8 +581,7 @@ def _made_of(
             one, other = ones[at // len(others)], others[at % len(others)]
             if make is not add or other is not one:
                 grids = _grid(one.values), _grid(other.values)
-                grid = math.prod(grids) if make in _PRODUCTS else min(grids)
-                grid *= root == 1 or make is not _by_transposed  # scores are usual
+                grid = math.prod(grids) * (root == 1) if make in _PRODUCTS else min(grids)
                 yield Relation(made, (one, other), by, grid)
 
 
@@ -611,12 +637,12 @@ def _outer(one: Interval, other: Interval) -> Any:
     return one.each(lambda end: np.swapaxes(end, -1, -2)) * other
 
 
-def _turned(one: Interval, other: Interval) -> Any:
-    return one.each(lambda end: np.swapaxes(end, -1, -2)) @ other
+def _cosines(one: Interval, other: Interval) -> Any:
+    lengths = ((x * x).sum(axis=-1, keepdims=True).each(np.sqrt) for x in (one, other))
+    return _by_transposed(*(x / length for x, length in zip((one, other), lengths, strict=True)))
 
 
-_SCORES = _by_transposed, _turned
-_PRODUCTS = *_SCORES, matmul, _outer
+_PRODUCTS = matmul, _by_transposed, _outer
 
 
 def _beside(one: Interval, other: Interval) -> Interval:
@@ -650,7 +676,8 @@ def _functions(each: Shown, one: Shown) -> Iterator[Relation]:
 
     Those that round on the way read it as if it were rounded, too.
     """
-    low, high = np.nanmin(each.values), np.nanmax(each.values)
+    lowest, *ordered, highest = np.sort(each.values[~np.isnan(each.values)]).tolist()
+    low, high = (ordered[0], ordered[-1]) if ordered else (lowest, highest)  # one may be wrong
     yield Relation(SAME, (one,), lambda x: x)
     could = {
         "the exponentials of": low >= 0,
@@ -661,7 +688,7 @@ def _functions(each: Shown, one: Shown) -> Iterator[Relation]:
         "the shares in the sum of": low >= 0
         and high <= 1
         and ((one.values >= 0).all() and one.values.sum(axis=-1).all()),
-        _NORMALIZED: low < 0 < high and low**2 < each.values.shape[1] > high**2,
+        _NORMALIZED: lowest < 0 < highest and low**2 < each.values.shape[1] > high**2,
     }
     for name in compress(could, could.values()):
         half = float(each.half.max()) if name == _NORMALIZED else 0.0
@@ -695,8 +722,7 @@ def _fitted(each: Shown, one: Shown) -> Iterator[Relation]:
             yield Relation(f"{by:.4g} {says}", (one,), make, is_fitted=True)
 
 
-_NORMALIZED, _COSINES = "the normalized rows of", "the cosines of the rows of"
-_LENGTH = "sqrt(sum(X[{},c] ** 2 for c in d))"
+_NORMALIZED = "the normalized rows of"
 
 
 def _reach(operation: Operation, *ranges: Interval) -> Interval:
@@ -718,8 +744,6 @@ _OPERATIONS: dict[str, Callable[[Interval], Interval]] = {
         ("the exponentials of", "Y[i,j] = exp(X[i,j])"),
         ("the square roots of", "Y[i,j] = sqrt(X[i,j])"),
         ("the squares of", "Y[i,j] = X[i,j] ** 2"),
-        (_COSINES, f"Y[i,j] = sum(X[i,c] * X[j,c] for c in d) / ({_LENGTH.format('i')} *"
-                   f" {_LENGTH.format('j')})"),
         ("the ReLU of", "ReLU"),
         ("the tanh of", "Tanh"),
         ("the shares in the sum of", "DivideBySum"),
@@ -727,7 +751,7 @@ _OPERATIONS: dict[str, Callable[[Interval], Interval]] = {
 } | {
     _NORMALIZED: _normalized,
     "the lengths of rows of": partial(
-        _reach, Stated(Statement(f"Y[i,z in 1] = {_LENGTH.format('i')}"))
+        _reach, Stated(Statement("Y[i,z in 1] = sqrt(sum(X[i,c] ** 2 for c in d))"))
     ),
     "the sums of rows of": partial(
         _reach, Stated(Statement("Y[i,z in 1] = sum(X[i,c] for c in d)"))
@@ -761,7 +785,7 @@ def _of_columns(make: Callable[[Interval], Interval], x: Interval) -> Any:
 
 def _root_of_softmax(each: Matrix, one: Matrix) -> int:
     """Return which root the weights show: that of most of their logarithms; 0 for none."""
-    if one.shape != each.shape or (each < 0).any() or (each > 1).any():
+    if one.shape != each.shape or ((each < 0) | (each > 1)).sum() > 1:
         return 0
     largest = np.nan_to_num(each).argmax(axis=-1, keepdims=True)
     after, before = (x - np.take_along_axis(x, largest, -1) for x in (np.log(each), one))
@@ -804,7 +828,7 @@ def _bits(each: Shown, relation: Relation, agrees: Matrix) -> float:
         return float(bits.sum())
     _, places, counts = np.unique(each.values, return_inverse=True, return_counts=True)
     rare = -np.log2(counts / counts.sum())[places].reshape(agrees.shape)  # among whole numbers
-    most = max(_of_each_number(each, bits), float(rare[agrees].sum()))
+    most = max(_of_each_number(each, bits), float(rare[agrees].sum()) * bool(relation.grid))
     return most - LARGEST * relation.is_fitted
 
 

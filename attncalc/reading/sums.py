@@ -372,8 +372,8 @@ def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
     [('1·0 + 2·4', False)]
     """
     stated = [*_statements(_whole_lines(lines)), *_statements(_summed(lines))]
-    own = (_compared(each, (), strict=0) for each in stated if each.is_doubtful)
-    usual = frozenset(one.manner for each in own for one in each if one.is_right)
+    named = (_compared(each, (), strict=0) for each in stated if each.is_doubtful)
+    usual = frozenset(one.manner for each in named for one in each if one.is_right)
     stated = [each._replace(usual=usual) for each in stated]
     padded = frozenset(each for line in lines for each in _PADDED.findall(line[:LONGEST_LINE]))
     ways = ([_compared(each, padded, strict=way) for each in stated] for way in range(3))
