@@ -181,7 +181,7 @@ WORKED_ON = [
     ("self", "Output 3 attends to inputs 1 (62%) and 2 (38%).", "3>1|2"),
     ("self", "Q1 attends to K3", "1>3"),
     ("self", "Output 1 attends to input 3, and so does output 2.", None),
-    ("self", "Output 3 attends to input 1. It also attends to input 2, but less.", "3>1"),
+    ("self", "Output 3 attends to input 1. It also attends to input 2, but less.", None),
     ("self", "- **Output 1** attends to **input 3**\n- **Output 2** attends to **input 3**",
      "1>3 2>3"),
     ("self", "Output 3 attends to input 1 and less\nto input 2.", "3>1|2"),

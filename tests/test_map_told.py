@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,45 @@ def test_a_line_whose_brackets_may_name_the_second_input_is_listed() -> None:
     assert [each.line for each in told.unread if each.of_map] == [1]
 
 
+def test_a_sentence_about_a_missing_output_is_listed() -> None:
+    told = read("words", "cat attends to mat.\nAs does sat.\nmat attends to cat, then sat.")
+    assert in_short(told) == "cat>mat mat>cat|sat"
+    assert [each.line for each in told.unread if each.of_map] == [2]
+
+
+def test_a_list_of_equal_inputs_is_one_place_of_the_map() -> None:
+    weights = np.array([[0.2, 0.6, 0.2], [0.4, 0.2, 0.4], [1 / 3, 1 / 3, 1 / 3]])
+    text = (
+        "Output 1 attends most to input 2, then to inputs 1 and 3. Output 2 attends most to inputs "
+        "1 and 3. Output 3 attends to all of them."
+    )
+    stated = stated_map([(1, text)], weights[np.newaxis], Tokens(("", "", ""), ("", "", "")))
+    assert [each.says for each in stated] == [
+        "output 1 → input 2, second 1 and 3",
+        "output 2 → input 1 and 3",
+        "output 3 → input 1 and 2 and 3",
+    ]
+
+
+def test_equal_weights_are_no_evidence_of_a_map() -> None:
+    """Any names fit them, so that rows of other numbers would be a map."""
+    lines = ((1, "1 | 2 | 3"), (2, "2 | 3 | 1"), (3, "3 | 1 | 2"))
+    names = readings(lines, Tokens(("", "", ""), ("", "", "")), 3)
+    equal, other = np.full((3, 3), 1 / 3), np.array([[0, 0.7, 0.3], [0.3, 0, 0.7], [0.7, 0.3, 0]])
+    for weights, count in ((equal, 0), (other, 1)):
+        found = (maps_in_periods(e.mentions, weights, about=lines_about(lines)) for e in names)
+        assert len([*chain(*found)][:1]) == count
+
+
+def test_a_missing_second_input_is_no_wrong_one() -> None:
+    said = verdict(marked(MATRICES + "Output 3 attends to input 1.\n" + "\n".join(RIGHT[:2])))
+    assert (
+        "On the map, the dashed line of output 3 (line 2 was read as output 3 → input 1) is "
+        "missing: it should go to 2."
+    ) in said
+    assert not any("wrong" in each for each in said)
+
+
 def test_shares_of_all_inputs_are_no_map() -> None:
     """Each row names all inputs, whatever follows its last number."""
     text = "A\ncat: 0.20 to cat, 0.30 to sat, 0.50 to mat\n"
@@ -190,8 +230,8 @@ def test_sentences_earn_the_points_of_worksheet_lines() -> None:
 def test_a_wrong_line_shows_how_its_sentence_was_read() -> None:
     said = verdict(marked(MATRICES + "Output 1 attends to input 2.\n" + "\n".join(RIGHT[1:])))
     assert (
-        "On the map, the lines of output 1 (line 2 was read as output 1 → input 2) are wrong: "
-        "the solid line should go to 3, there should be no dashed line."
+        "On the map, the solid line of output 1 (line 2 was read as output 1 → input 2) is wrong: "
+        "it should go to 3."
     ) in said
 
 

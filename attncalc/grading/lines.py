@@ -28,7 +28,7 @@ class LineMark(NamedTuple):
     head: the head, from 1; 0 for the only one.
     written: the lines as written; None if there are none.
     right: the right lines, by the answer's own weights if these differ from the key's.
-    status: correct, following from own weights, wrong, or blank.
+    status: correct, following from own weights, wrong, or blank if no line is wrong, but missing.
     share: the share that is right: the solid and the dashed line count equally.
     weights: the step of the weights of the map.
     """
@@ -162,12 +162,14 @@ def _marked(
     weights = of.weights.name
     if found is None:
         return LineMark(head, None, ours, Status.BLANK, Fraction(0), weights)
-    by_key, by_own = (Fraction(sum(_are_right(of.tokens, found, each)), 2) for each in right)
-    if by_key >= by_own:
-        status = Status.CORRECT if by_key == 1 else Status.WRONG
-        return LineMark(head, found, ours, status, by_key, weights)
-    status = Status.FOLLOWS if by_own == 1 else Status.WRONG
-    return LineMark(head, found, theirs, status, by_own * rules.credit(Status.FOLLOWS), weights)
+    halves = [_are_right(of.tokens, found, each) for each in right]
+    by_key, by_own = (Fraction(sum(each), 2) for each in halves)
+    by, whole = (ours, Status.CORRECT) if by_key >= by_own else (theirs, Status.FOLLOWS)
+    share = by_key if by is ours else by_own * rules.credit(Status.FOLLOWS)
+    solid, dashed = halves[by is theirs]
+    is_half = solid and not (found.second or found.is_one)
+    status = whole if solid and dashed else Status.BLANK if is_half else Status.WRONG
+    return LineMark(head, found, by, status, share, weights)
 
 
 def _are_right(tokens: Attention, found: WrittenConnection, right: Connection) -> tuple[bool, bool]:

@@ -13,7 +13,7 @@ from attncalc.base.types import Place
 from attncalc.equations.operations.assembling import Concat
 from attncalc.grading.compare import deviation
 from attncalc.grading.key import Style
-from attncalc.grading.lines import nameless, unknown_outputs
+from attncalc.grading.lines import LineMark, nameless, unknown_outputs
 from attncalc.grading.marks import Marking, StepMarks, are, flags
 from attncalc.grading.rules import ANY_SLIP, Cause, Status
 from attncalc.problem.fields import LINES
@@ -446,30 +446,41 @@ def verdict_of_lines(marking: Marking) -> Iterator[str]:
     for line in marking.lines:
         if line.status not in (Status.WRONG, Status.BLANK):
             continue
-        tokens = marking.key.problem.attention_of(line.weights)
-        where = f" of {line.weights}" if marking.key.problem.where(line.weights) else ""
-        output = on_a_line(tokens.queries[line.right.output])
-        of_head = f" (head {line.head})" if line.head else ""
-        most = [on_a_line(tokens.keys[index]) for index in line.right.most]
-        second = [on_a_line(tokens.keys[index]) for index in line.right.second]
-        goes, no = f"the solid line should go to {of_each(most)}", "there should be no"
-        solid = goes if most else f"{no} solid line"
-        dashed = f"the dashed line to {of_each(second)}" if second else f"{no} dashed line"
-        are = "missing" if line.written is None else "wrong"
-        if line.written is None and (marking.unread_lines or LINES in marking.not_found):
+        if line.status is Status.BLANK and (marking.unread_lines or LINES in marking.not_found):
             continue  # it may be in text that was not read; no lines at all are reported at once
-        as_read = ""  # of a sentence that is not in the form of a worksheet
-        if line.written is not None and line.written.is_told:
-            place = f"line {line.written.line}" if line.written.line else "the answer"
-            as_read = f" ({place} was read as {on_a_line(line.written.says)})"
-        of = f"{output}{of_head}{as_read}"
-        yield f"On the map{where}, the lines of output {of} are {are}: {solid}, {dashed}."
+        yield _line_is_wrong(marking, line)
     following = [each for each in marking.lines if each.status is Status.FOLLOWS]
     if following:
         count = "1 output" if len(following) == 1 else f"{len(following)} outputs"
         yield f"On the map, the lines of {count} follow from your weights."
     if marking.lines and all(each.status is Status.CORRECT for each in marking.lines):
         yield "On the map, every line is right."
+
+
+def _line_is_wrong(marking: Marking, line: LineMark) -> str:
+    """Return which lines of an output are wrong or missing, and where they should go."""
+    tokens = marking.key.problem.attention_of(line.weights)
+    where = f" of {line.weights}" if marking.key.problem.where(line.weights) else ""
+    of = on_a_line(tokens.queries[line.right.output])
+    of += f" (head {line.head})" if line.head else ""
+    if line.written is not None and line.written.is_told:  # not in the form of a worksheet
+        place = f"line {line.written.line}" if line.written.line else "the answer"
+        of += f" ({place} was read as {on_a_line(line.written.says)})"
+    goes = {}
+    names, right = ("solid line", "dashed line"), (line.right.most, line.right.second)
+    for name, own, is_right in zip(names, right, line.are_right(marking.key), strict=True):
+        if not is_right:
+            inputs = [on_a_line(tokens.keys[index]) for index in own]
+            goes[name] = f"to {of_each(inputs)}" if own else ""
+    are = "missing" if line.status is Status.BLANK else "wrong"
+    start = f"On the map{where}, the"
+    if len(goes) == 1:
+        ((name, to),) = goes.items()
+        return f"{start} {name} of output {of} is {are}: it should go {to or 'nowhere'}."
+    solid, dashed = goes.values()
+    first = f"the solid line should go {solid}" if solid else "there should be no solid line"
+    then = f"the dashed line {dashed}" if dashed else "there should be no dashed line"
+    return f"{start} lines of output {of} are {are}: {first}, {then}."
 
 
 def verdict_of_step(marking: Marking, marks: StepMarks) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from math import prod
@@ -14,6 +14,7 @@ from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import connections_in
 from attncalc.reading.answers.map_choice import stated_map
 from attncalc.reading.answers.map_lines import MapReader, told_in
+from attncalc.reading.answers.map_unread import UNCLEAR, lines_that_may_state
 from attncalc.reading.answers.map_words import lexemes_in
 from attncalc.reading.answers.raw import Raw, assembled, is_given, unread
 from attncalc.reading.answers.text import read_text_answer
@@ -66,7 +67,14 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
     answer = assembled(place, found, not_read, connections, expected)
     if expected is not None and not answer.connections:
         told = map_told(content, place, expected, answer.matrices)
-        left = [each for each in answer.unread if not (told and _are_inputs(each.text))]
+        left = [
+            each._replace(why=UNCLEAR, of_map=True)
+            if not told
+            and [*lines_that_may_state([(0, each.text)], expected.labels, is_begun=False)]
+            else each
+            for each in answer.unread
+            if not (told and _are_inputs(each.text))
+        ]
         answer = replace(answer, connections=told, unread=(*left,))
     if expected is None or not (answer.has_unread_matrix or _are_misfits(answer, expected)):
         return answer
@@ -85,15 +93,16 @@ def map_told(
     matrices: the steps of the object, whose weights rank the inputs.
     """
     said = [each for each in _texts(content) if len(each.split()) >= FEW or "|" in each]
+    tables = [Line(k, each) for k, each in enumerate("\n".join(said).split("\n")) if "|" in each]
+    told = told_in(tables, expected)[0]
     reader = MapReader(expected)
     heads = reader.heads_of(reader.own_weights(matrices))
-    told: Sequence[WrittenConnection] | None = None
-    if heads is not None:
+    if heads is not None and not reader.is_complete(told):
         outline = (each.replace("_", " ") for each in _outline(content))
         lines = [each for each in outline if _may_state(*each.rpartition(": ")[::2])]
         told = stated_map([*enumerate(lines, start=1)], heads, expected.labels)
-    told = told or read_text_answer("\n".join(said), place, expected).connections
-    return (*(each._replace(line=0) for each in told or ()),) or None
+    found = told or read_text_answer("\n".join(said), place, expected).connections
+    return (*(each._replace(line=0) for each in found or ()),) or None
 
 
 def _may_state(name: str, value: str) -> bool:
@@ -113,19 +122,22 @@ def _are_inputs(text: str) -> bool:
     return _ranks_inputs(name) and all(map(str.isdigit, value.split()))
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts of an object, and its lists of records as tables."""
+def _texts(value: Any, head: int = 0) -> Iterator[str]:
+    """Yield the texts of an object, and its lists of records as tables.
+
+    head: the head that the names before it mention.
+    """
     listed = [value] if isinstance(value, list) else []
     if isinstance(value, dict) and all(isinstance(each, dict) for each in value.values()):
         listed = [[{"output": key, **each} for key, each in value.items()]]
-    tables = [_records(*listed)] if listed else []
+    tables = [_records(each, head) for each in listed]
     if isinstance(value, dict):
-        tables += map(_records, _columns(value))
+        tables += [_records(each, head) for each in _columns(value)]
     yield from ("\n".join(["", *(f"| {' | '.join(row)} |" for row in rows), ""])
                 for rows in tables if rows)  # fmt: skip
     if not (listed and tables[0]) and isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+        for name, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(each, head_in(str(name).replace("_", " ")) or head)
     elif isinstance(value, str):
         yield value
 
@@ -141,8 +153,10 @@ def _columns(value: dict[str, Any]) -> Iterator[list[Any]]:
         yield [{"output": key, **{name: each[key] for name, each in own.items()}} for key in keys]
 
 
-def _records(values: list[Any]) -> list[list[str]]:
+def _records(values: list[Any], head: int) -> list[list[str]]:
     """Return the rows of objects with the same keys, below the keys; none for other values."""
+    if head and values and all(isinstance(each, dict) for each in values):
+        values = [{"head": head, **each} for each in values]
     keys = [*values[0]] if values and isinstance(values[0], dict) else []
     if len(keys) < 2 or any(not isinstance(e, dict) or [*e] != keys for e in values):
         return []
@@ -168,6 +182,9 @@ def _outline(value: Any, names: tuple[str, ...] = ()) -> Iterator[str]:
     listed = [*value.values()] if isinstance(value, dict) else value
     if listed and not any(isinstance(each, list | dict) for each in listed):
         cells = [_cell(each) for each in listed]
+        if isinstance(value, list) and all(len(each.split()) >= FEW for each in cells):
+            yield from (f"{words}: {each}" for each in cells)  # sentences
+            return
         if isinstance(value, list) or all(map(is_number_cell, cells)):
             yield f"{words}: {', '.join(cells)}"
             return

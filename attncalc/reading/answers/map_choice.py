@@ -16,6 +16,7 @@ from attncalc.reading.answers.map_order import (
     written,
 )
 from attncalc.reading.answers.map_periods import lines_about, maps_in_periods
+from attncalc.reading.answers.map_ties import columns_with, with_ties
 from attncalc.reading.naming.name import Tokens
 
 Search = Callable[[Sequence[Mention], Matrix], Iterable[Said]]
@@ -39,6 +40,7 @@ def stated_map(
     ['output je → input am, second je', 'output am → input je, second am']
     """
     names, about = readings((*lines,), labels, len(heads[0])), lines_about(lines)
+    names = [*names, *with_ties(names, heads)]
     from_one = [each for each in names if not each.is_from_zero]
     counted = names if about.printed else from_one
     in_lines = [each for each in counted if not each.is_of_sections]
@@ -81,10 +83,16 @@ def _count_named(lines: Sequence[WrittenConnection]) -> int:
 
 def best_map(names: Sequence[Reading], search: Search, heads: Matrix) -> list[Said]:
     """Return the best map of each head in all readings; [] if none has one of every head."""
-    found = [(each, _of_heads(each.mentions[-MOST_MENTIONS:], heads, search)) for each in names]
+    found = [(each, _in_reading(each, heads, search)) for each in names]
     maps = [own for each, own in found if each.are_names or all(said.is_sure for said in own)]
     best = max(filter(None, maps), key=_worths, default=[])
     return max((own for own in maps if own and _extends(own, best)), key=_worths, default=best)
+
+
+def _in_reading(names: Reading, heads: Matrix, search: Search) -> list[Said]:
+    heads = columns_with(names.ties, heads) if names.ties else heads
+    said = _of_heads(names.mentions[-MOST_MENTIONS:], heads, search)
+    return [each._replace(ties=names.ties) for each in said]
 
 
 def _extends(longer: Sequence[Said], best: Sequence[Said]) -> bool:

@@ -6,9 +6,10 @@ and ranks are dropped, or not; tokens are named by their names, their numbers or
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import product
+from types import MappingProxyType
 from typing import NamedTuple
 
 from attncalc.reading.answers.map_words import (
@@ -80,10 +81,17 @@ _STEMS = [PHRASES[str(place)].replace(", ", "|") for place in range(1, 6)]
 _PLACE = re.compile(
     rf"(?:(?<!\b[aei]n )(?<!comes )(?<!ranks )\b(?:{'|'.join(ORDINALS)})\b"
     rf"|(?<![^\W\d_])و?(?:{'|'.join(f'({each})' for each in _STEMS)})\w{{0,8}}\b)"
-    rf"(?! {phrases('rank')})(?! {phrases('article')})",
+    rf"(?! {phrases('rank')})(?! {phrases('article')})(?! {phrases('is')} [^\W\d_]{{0,12}} ?\d)",
     re.IGNORECASE,
 )
-"""Ordinals, in further languages by their stems; one before an article is an adverb."""
+"""Ordinals, in further languages by their stems; one before an article is an adverb.
+
+A rank is none: second is input 1.
+"""
+_OF_RANK = re.compile(
+    rf"(?<!\bto)(?<!\bat)(?<!\bon) {phrases('article')} (?={phrases('rank')})", re.IGNORECASE
+)
+"""An article that names no token: looks at cat the most."""
 _HEAD_OF_PLACE = re.compile(rf"{_PLACE.pattern}\s+{phrases('head')}", re.IGNORECASE)
 """A head by its ordinal: the first head."""
 _HEAD = re.compile(r"\x01-?\d{1,3}\x01")
@@ -104,6 +112,8 @@ _WEIGHT = re.compile(
     r"|(?<!\d)\d{1,9} ?%"
 )
 
+Ties = Mapping[int, tuple[int, ...]]
+"""Lists of inputs that tie, by their places, which are behind those of the inputs."""
 Lines = Sequence[tuple[int, str]]
 """Texts with the numbers of their lines."""
 
@@ -127,6 +137,11 @@ class Mention(NamedTuple):
     behind: str = ""
     """The rest of its sentence on its line."""
 
+    @property
+    def is_list(self) -> bool:
+        """Whether it is several inputs, and so no output."""
+        return self.output < 0 <= self.input
+
 
 def input_of(mention: Mention, output: int) -> int:
     """Return the place of an input that an output attends to: itself, the other of two, or one."""
@@ -142,6 +157,8 @@ class Reading(NamedTuple):
     """Whether the name of an output may head the lines about it."""
     is_from_zero: bool = False
     """Whether numbers count tokens from 0."""
+    ties: Ties = MappingProxyType({})
+    """The lists of inputs that are one name."""
 
 
 @lru_cache(maxsize=4)
@@ -194,7 +211,8 @@ def sentences_in(lines: Lines) -> list[tuple[int, str]]:
 def _cleaned(text: str) -> str:
     """Return a text without emphasis and tags, in which heads and weights are marked."""
     text = _NTH.sub(r"\1th", _ACCENT.sub(lambda own: own[2] + ACCENTS[own[1]], text))
-    text = EMPHASIZED.sub(r"\2", unicodedata.normalize("NFKC", text)).replace("\t", " | ")
+    text = _OF_RANK.sub(" ", unicodedata.normalize("NFKC", text))
+    text = EMPHASIZED.sub(r"\2", text).replace("\t", " | ")
     text = _HEAD_OF_PLACE.sub(lambda own: f"head {_as_number(own)}", _DRESS.sub(" ", text))
     for start, end, head in reversed([*heads_in(text)]):
         text = f"{text[:start]}\x01{head}\x01{text[end:]}"

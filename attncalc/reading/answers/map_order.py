@@ -8,6 +8,7 @@ rank the inputs of each first. The weights arbitrate between readings.
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise, product, takewhile
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from attncalc.reading.answers.map_names import (
     VALUE,
     WORD,
     Mention,
+    Ties,
     input_of,
 )
 from attncalc.reading.answers.map_words import SAID, Lexeme, lexemes_in, phrases, place_of
@@ -31,6 +33,8 @@ TIE = 0.0005
 """The largest difference of weights that are equal when they are rounded."""
 TINY = 1e-9
 """The smallest weight of an input that may be named as the second."""
+EVERY = (-3,)
+"""All inputs with a weight, as a list of inputs."""
 ENOUGH, FEWEST = 0.6, 3
 """The share of outputs that make a map, if they fit the weights in equal words; the fewest that do
 so in any words.
@@ -45,7 +49,7 @@ _AND = re.compile(r"[\s,]{0,3}(?:[^\W\d_]{1,4}|&)\s?")
 _SUM = re.compile(r"\b(?:sum|add|som[am]|сум|topla|zusammen)|合計|合计|之和|합", re.IGNORECASE)
 _WORDS_OF_MAP = {"peta", "harita", "diagram", "drawing", "schema", "arrows"}
 """Words for a map that name no step."""
-_ALL = re.compile(phrases("all"), re.IGNORECASE)
+ALL = re.compile(phrases("all"), re.IGNORECASE)
 _LAYOUTS = "oms omOs mosO om+Os mo+sO o+M+Os o+M+sO m+o+s m+s ms o+MS MS+o MS om"
 """The orders of names in a map: outputs, the inputs that they attend to most, and second ones.
 
@@ -74,11 +78,14 @@ class Said(NamedTuple):
     period: int = 0
     is_of_all: bool = False
     """Whether it begins with a word for all."""
+    ties: Ties = MappingProxyType({})
+    """The lists of inputs that are one name."""
 
     @property
     def worth(self) -> tuple[bool, int, float]:
         """Whether the weights confirm all of it, how many inputs it names, and its bits."""
-        return self.fit == len(self.inputs), sum(map(len, self.inputs)), self.bits
+        named = sum(len(self.ties.get(i, (i,))) for own in self.inputs for i in own)
+        return self.fit == len(self.inputs), named, self.bits
 
     @property
     def span(self) -> int:
@@ -132,10 +139,15 @@ class Run(NamedTuple):
     def can_be_said(self) -> bool:
         """Return whether a list of outputs is in a sentence, and no rows of numbers are in it.
 
-        The outputs of a list are in their order, no statement is between them, and no input is
-        called an output.
+        The outputs of a list are in their order, no statement is between them, no input is called
+        an output, and none is behind those that tie.
         """
         roles, gaps = self.roles, self.gaps
+        pairs = [*zip(self.mentions, self.order, strict=False)]
+        ties = [(i, {*own}) for i, (m, (_, own)) in enumerate(pairs) if m.is_list]
+        behind_ties = (
+            own & {*of} for i, own in ties for role, of in self.order[i + 1 :] if role != "o"
+        )
         listed = (
             pair
             for pair, of in zip(pairwise(self.mentions), pairwise(roles), strict=False)
@@ -144,6 +156,7 @@ class Run(NamedTuple):
         inputs = (m for m, role in zip(self.mentions, roles, strict=False) if role != "o")
         return (
             not any(map(_is_output, inputs))
+            and not any(behind_ties)
             and all(m.goes_on and last.output < m.output for last, m in listed)
             and all(
                 gap.count("\0") <= (of == "om") for of in ("oo", "om") for gap in gaps.get(of, ())
@@ -157,7 +170,7 @@ def maps_in_order(mentions: Sequence[Mention], weights: Matrix) -> Iterator[Said
     for order, start in chain(_in_orders(mentions, weights), Fitting(mentions, weights).runs()):
         stop = start + len(order)
         if said := _stated(Run(mentions[start:stop], order), weights):
-            is_of_all = _ALL.search(mentions[start].before) is not None
+            is_of_all = ALL.search(mentions[start].before) is not None
             yield said._replace(begin=start, stop=stop, is_of_all=is_of_all)
 
 
@@ -169,7 +182,8 @@ def _is_end(mentions: Sequence[Mention], stop: int) -> bool:
 
 def _in_orders(mentions: Sequence[Mention], weights: Matrix) -> Iterator[tuple[Order, int]]:
     """Yield the runs of names in an order in which outputs have the same number of inputs."""
-    orders, every = [*_orders(weights)], (*range(len(weights)),)
+    has_lists = any(each.is_list for each in mentions)
+    orders, every = [*_orders(weights, has_lists=has_lists)], (*range(len(weights)),)
     ends = [_is_end(mentions, stop) for stop in range(len(mentions) + 1)]
     words = [_LETTERS.findall(each.before)[-2:] for each in mentions]  # attends to
     begin, reach = 0, -1
@@ -198,13 +212,15 @@ def _outputs(run: Sequence[Mention], order: Sequence[tuple[str, int]]) -> dict[i
     return found if sorted(found.values()) == sorted(found) else None
 
 
-def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
+def _orders(weights: Matrix, *, has_lists: bool) -> Iterator[list[tuple[str, int]]]:
     """Yield the orders of names in which a map is stated: the role and output of each name.
 
     An output with only one weight, as the first below a causal mask, may have no second input; it
-    is named alone, or not again.
+    is named alone, or not again. So may one whose largest weights tie, if they have one name.
     """
-    single = np.flatnonzero(np.count_nonzero(weights > TIE, axis=1) < 2)
+    is_most = weights >= weights.max(axis=1, keepdims=True) - TIE
+    is_tie = has_lists & (np.count_nonzero(is_most, axis=1) > 1)
+    single = np.flatnonzero(is_tie | (np.count_nonzero(weights > TIE, axis=1) < 2))
     for left, layout in product(("", "s", "sO") if single.size else ("",), _LAYOUTS.split()):
         yield [
             (role.lower(), k)
@@ -265,7 +281,7 @@ class Fitting:
     def statements(self, at: int) -> Iterator[Order]:
         """Yield the orders of one statement: of one output, several, all, or all others."""
         count, outputs, gaps = len(self.weights), list[int](), set[str]()
-        if _ALL.search(_STOP.split(self.mentions[at].before)[-1]):
+        if ALL.search(_STOP.split(self.mentions[at].before)[-1]):
             begin = next((k for k in range(at, 0, -1) if not self.mentions[k].goes_on), 0)
             named = {each.output for each in self.mentions[begin:at]}
             others = (*(k for k in range(count) if k not in named),)
@@ -400,9 +416,9 @@ def _is_of_map(run: Run) -> bool:
         return True
     if len(names) > 1 and "o" not in roles:
         about = words if all(each.goes_on for each in names[1:]) else names[0].before
-        return _ALL.search(about) is not None or bool(kinds & {"attends", "most"})
+        return ALL.search(about) is not None or bool(kinds & {"attends", "most"})
     is_sum = len(names) == 1 and _SUM.search(words)  # every row sums to 1
-    is_of_all = _ALL.search(words) and (roles[0] == "o" or len(names) == 1)
+    is_of_all = ALL.search(words) and (roles[0] == "o" or len(names) == 1)
     if kinds & SAID or (is_of_all and not is_sum):
         return True
     alike = [{*gaps} for of, gaps in run.gaps.items() if len(gaps) > 1 and of not in ("oo", "mm")]
@@ -415,13 +431,8 @@ def places_of(names: Sequence[str], labels: Sequence[str]) -> list[int]:
     return [place_of(each, labels) for each in plain]
 
 
-def count_exact(
-    lines: Sequence[WrittenConnection], heads: Matrix, labels: Tokens, *, ties: bool = False
-) -> int:
-    """Return how many lines name the inputs with the two largest weights.
-
-    ties: whether they may also name all the second ones that are equal.
-    """
+def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Tokens) -> int:
+    """Return how many lines name the inputs with the two largest weights, or all equal ones."""
     count = 0
     for each in lines:
         weights = heads[max(0, each.head - 1) % len(heads)]
@@ -429,7 +440,7 @@ def count_exact(
         own = places_of([*each.most, *each.second], labels.keys)
         if 0 <= output < len(weights) and min(own) >= 0:
             row = weights[output]
-            are_tied = ties and len(each.second) > 1 and max(own) < len(row)
+            are_tied = len(each.second) > 1 and max(own) < len(row)
             are_tied = are_tied and bool(np.ptp(row[own[len(each.most) :]]) <= TIE)
             sure, there = int((row > TIE).sum()), int((row > 0).sum())
             is_full = min(2, sure) <= len(own) <= min(2, there) or are_tied
@@ -437,6 +448,13 @@ def count_exact(
             is_tied = is_tied and bool((row[own] >= row.max() - TIE).all())
             count += is_tied or (is_full and is_ranked(own, row))
     return count
+
+
+def members(inputs: Sequence[int], output: int, row: Matrix) -> list[int]:
+    """Return the places of a list of inputs of an output: itself is -1, all are -3."""
+    if (*inputs,) == EVERY:
+        return [int(each) for each in np.flatnonzero(row > TIE)]
+    return sorted({output if each < 0 else each for each in inputs})
 
 
 def written(said: Said, heads: Matrix, k: int, labels: Tokens) -> list[WrittenConnection]:
@@ -450,11 +468,15 @@ def written(said: Said, heads: Matrix, k: int, labels: Tokens) -> list[WrittenCo
 
     are_single = len({*map(len, said.inputs)}) == 1 and len(said.inputs[0]) <= 2
     head, found = (k + 1 if len(heads) > 1 else 0), []
-    for output, (own, row) in enumerate(zip(said.inputs, heads[k], strict=True)):
+    for output, (places, row) in enumerate(zip(said.inputs, heads[k], strict=True)):
+        groups = [members(said.ties.get(i, (i,)), output, row) for i in places]
+        own = [place for group in groups for place in group]
         ties = sorted(takewhile((row >= row.max() - TIE).__getitem__, own))
         ties = [] if are_single and len(ties) < len(own) else ties
         most, rest = ties or own[:1], own[max(1, len(ties)) :]
         second = [i for i in rest if are_single or abs(row[i] - row[rest[0]]) <= TIE]
+        if len(own) > len(groups):
+            most, second = groups[0], [i for group in groups[1:2] for i in group]
         (name,) = named([output], labels.queries)
         line = WrittenConnection(head, name, named(most, labels.keys), named(second, labels.keys))
         found += [line._replace(line=said.lines[output], is_told=True)] if own else []

@@ -38,7 +38,7 @@ BELOW = 8
 """The lines from words about a map that they may be about."""
 _CALLS = (
     r"\[[\w~]{1,9}, ?\w{1,9}\] ?= ?(?:max|sort)\b"
-    r"|\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|topk|nlargest)"
+    r"|\b(?:arg_?max|which\.max|idxmax|max\.col|arg_?sort|sortperm|topk|maxk|nlargest)"
 )
 _LARGEST = re.compile(
     rf"(?:{_CALLS}|\b(?:(?:sort|order(?:ing)?)(?= ?[(\[])|rank(?:ing|s)?|ordine|ordre|orden|ordem"
@@ -168,9 +168,7 @@ class _Periods:
             if not is_ranked(inputs[k], self.weights[k]):
                 return
         # outputs with the same inputs count once
-        ways = {
-            inputs[k]: prod(self.choices[k] - i for i in range(len(inputs[k]))) for k in self.rows
-        }
+        ways = {inputs[k]: self._ways(int(k), len(inputs[k])) for k in self.rows}
         bits = log2(prod(ways.values()) * self.rows.size ** len(layout.name))
         if bits < self._least(layout):
             return
@@ -186,6 +184,12 @@ class _Periods:
                 inputs[k], lines[k] = (only,), here[0]
         found = Said((*lines,), (*inputs,), len(lines), bits, True, layout.begin, layout.stop)
         yield found._replace(columns=layout.columns, period=layout.period)
+
+    def _ways(self, output: int, count: int) -> float:
+        """Return in how many ways inputs could be named, of which one is right; ties all are."""
+        ranked = np.sort(self.weights[output])[::-1]
+        fits = [int((ranked >= ranked[i] - TIE).sum()) - i for i in range(count)]
+        return float(np.prod([(self.choices[output] - i) / n for i, n in enumerate(fits)]))
 
     def _least(self, layout: _Layout) -> float:
         """Return how improbable a map of this layout must be by chance, in bits.
@@ -203,8 +207,11 @@ class _Periods:
         are_said = all(any(gaps[(at - begin) % period]) for at in layout.columns if at != begin)
         steps = self.at * period
         is_far = any(np.diff(self.lines[at + steps]).max() > NEAR for at in layout.columns)
-        is_half = len(layout.columns) == 1 and (layout.others or not (name or is_printed))
-        is_lost = is_far and not (name and are_alike and are_said and len(gaps[0]) == 1)
+        is_clear = bool(name) and are_alike and are_said
+        is_half = len(layout.columns) == 1 and (
+            (layout.others and not is_clear) or not (name or is_printed)
+        )
+        is_lost = is_far and not (is_clear and len(gaps[0]) == 1)
         is_work = any(_FORMULA.search(e.before) or VECTOR.search(e.before) for e in run[1:])
         is_partial = np.ptp(self.rows) >= self.rows.size and not name  # its outputs are unknown
         if is_half or is_lost or is_work or is_partial:
@@ -217,4 +224,4 @@ class _Periods:
         is_regular = are_alike and (not layout.others or is_printed or are_said)
         if not (is_said or is_whole) or not (is_regular or (name and not layout.others)):
             return ENOUGH_BITS + log2(len(self.mentions))
-        return 0 if is_printed and is_whole else ENOUGH_BITS / (1 + is_said + is_whole)
+        return 0 if is_printed and is_whole else ENOUGH_BITS / (1 + is_said + is_whole / 2)

@@ -1,12 +1,13 @@
 """Lines that look like a part of a map, and what a reader of maps makes of other lines."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 
+from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Unread, WrittenConnection
 from attncalc.reading.answers.cuts import numbers_of
 from attncalc.reading.answers.map_names import (
-    ASIDE,
     LONGEST,
     MOST_LINES,
     MOST_MENTIONS,
@@ -14,11 +15,12 @@ from attncalc.reading.answers.map_names import (
     WORD,
     Lines,
 )
+from attncalc.reading.answers.map_order import count_exact
 from attncalc.reading.answers.map_words import labels_of, lexemes_in, place_of
-from attncalc.reading.naming.name import Tokens
+from attncalc.reading.naming.name import Tokens, heads_in
 
-MOST_BETWEEN = 6
-"""The most other lines before another part of a map."""
+MOST_BEFORE, MOST_BETWEEN = 2, 6
+"""The most lines before a map, and between its parts, that may be another part of it."""
 _NAMED = ("number", "doubtful", "symbol", "symbol in", "symbol out")
 _OF_TOKENS = {"out", "in", "token", "symbol", "ordinal"}
 _BARS, _NAME, _LETTERS = re.compile(r"[|│\t]"), re.compile(r"\w+"), re.compile(r"[^\W\d_]+")
@@ -90,15 +92,53 @@ def may_go_on(lines: Lines, last: int, labels: Tokens) -> bool:
     return False
 
 
-def lines_in_brackets(
-    read: Sequence[WrittenConnection], texts: Mapping[int, str], labels: Tokens
-) -> Iterator[int]:
-    """Yield the lines of a map without a second input, which words in brackets may name."""
-    for each in (e for e in read if e.is_told and not e.second):
-        own = {name for e in read if e.line == each.line for name in (e.output, *e.most, *e.second)}
-        words = {*_LETTERS.findall(" ".join(ASIDE.findall(texts[each.line])))}
-        if not (words - own).isdisjoint(labels.keys):
-            yield each.line
+def lines_in_part(
+    read: Sequence[WrittenConnection],
+    whole: Collection[int],
+    lines: Lines,
+    heads: Matrix,
+    labels: Tokens,
+) -> tuple[set[int], set[int]]:
+    """Return the lines of a map that are read in part, and lines near it that are not read.
+
+    The first state inputs that do not have the largest weights, and name more tokens than what is
+    read of them. The others name outputs that the map lacks.
+
+    whole: the lines that are read whole.
+    """
+    told = [each for each in read if each.is_told]
+    begin, end = min(each.line for each in told), max(each.line for each in told)
+    own = {each.line for each in told} - {*whole}
+    wrong = {each.line for each in told if not count_exact([each], heads, labels)}
+    names = [*labels.queries] if any(labels.queries) else [str(k + 1) for k in range(len(heads[0]))]
+    outputs = Counter(each.output for each in told)
+    missing = {name for name in names if outputs[name] < len(heads)}
+    in_part, near = set[int](), set[int]()
+    for line, text in lines:
+        if begin - MOST_BEFORE <= line <= end + MOST_BETWEEN:
+            more = _names_on(text, labels) - _names_in(read, line)
+            in_part |= {line} if more and line in own & wrong else set()
+            is_other = line not in own and line not in whole
+            near |= {line} if is_other and not missing.isdisjoint(more) else set()
+    return in_part, near
+
+
+def _names_on(text: str, labels: Tokens) -> "Counter[str]":
+    """Return how often a line names each token."""
+    known = labels_of((*labels.keys, *labels.queries))
+    text = text[:LONGEST]
+    for start, end, _ in reversed([*heads_in(text)]):
+        text = f"{text[:start]} {text[end:]}"
+    words = lexemes_in(text, known)
+    named = Counter(each.said for each in words if each.kind in _NAMED)
+    counted = [*known.values()] or [str(place + 1) for place, _ in enumerate(labels.keys)]
+    return Counter({name: named[name] for name in counted})
+
+
+def _names_in(read: Sequence[WrittenConnection], line: int) -> "Counter[str]":
+    """Return how often the statements that were read from a line name each token."""
+    own = (each for each in read if each.line == line)
+    return Counter(name for each in own for name in (each.output, *each.most, *each.second))
 
 
 def _behind(text: str) -> str:

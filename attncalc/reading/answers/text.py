@@ -39,7 +39,7 @@ from attncalc.reading.answers.map_order import count_exact
 from attncalc.reading.answers.map_statements import statements
 from attncalc.reading.answers.map_unread import (
     is_prose,
-    lines_in_brackets,
+    lines_in_part,
     lines_that_may_state,
     may_go_on,
     unclear,
@@ -197,7 +197,7 @@ def _take_map(
         for line, each in texts.items()
     ]
     if (heads := of_map.heads_of(weights)) is not None and matrices:
-        others = count_exact(outside, heads, labels, ties=True)
+        others = count_exact(outside, heads, labels)
         is_complete = of_map.is_complete(outside)
         if others < len(outside) or not is_complete:
             stated = stated_map(lines, heads, labels, text)
@@ -212,10 +212,14 @@ def _take_map(
     has_map = bool(found.connections)
     said = {} if of_map.is_complete(found.connections) else statements(lines, weights, labels)
     _take_lines(of_map.new(said, found.connections), texts, found)
-    half = {*lines_in_brackets(found.connections, texts, labels)}
+    half, near = set[int](), set[int]()
+    if heads is not None and any(each.is_told for each in found.connections):
+        half, near = lines_in_part(found.connections, of_map.whole, lines, heads, labels)
+        near -= {*chain(*said.values())}
     if has_map and _goes_on(lines, found, labels):
         half |= {each.line for each in found.connections if each.is_told}
     _leave_told(half, texts, found)
+    _leave_lines(near, texts, found)
     if not of_map.is_complete(found.connections) and not any(e.of_map for e in found.unread):
         read = Counter(chain((each.line for each in found.connections), *said.values()))
         may_state = Counter({*of_map.missed})
