@@ -532,8 +532,6 @@ def _paired(each: Shown, ones: Iterable[Shown], others: Iterable[Shown]) -> Iter
     is_below_one = (np.abs(each.values) > 1).sum() <= 1
     for one, other in product(_by_shape(ones), _by_shape(others)):
         (rows, width), (height, count) = one[0].values.shape, other[0].values.shape
-        if rows == height == 1 and (width, count) == each.values.shape:
-            yield from _made_of(each, one, other, "the outer product of", _outer)
         if not (other := [factor for factor in other if not factor.kind]):
             continue
         is_same, is_whole = (rows, width) == (height, count), each.values.shape == (rows, size)
@@ -633,16 +631,12 @@ def _by_transposed(one: Interval, other: Interval) -> Any:
     return one @ other.each(lambda end: np.swapaxes(end, -1, -2))
 
 
-def _outer(one: Interval, other: Interval) -> Any:
-    return one.each(lambda end: np.swapaxes(end, -1, -2)) * other
-
-
 def _cosines(one: Interval, other: Interval) -> Any:
     lengths = ((x * x).sum(axis=-1, keepdims=True).each(np.sqrt) for x in (one, other))
     return _by_transposed(*(x / length for x, length in zip((one, other), lengths, strict=True)))
 
 
-_PRODUCTS = matmul, _by_transposed, _outer
+_PRODUCTS = matmul, _by_transposed
 
 
 def _beside(one: Interval, other: Interval) -> Interval:
@@ -698,7 +692,7 @@ def _functions(each: Shown, one: Shown) -> Iterator[Relation]:
             yield Relation(name, (source,), _OPERATIONS[name])
     for says, make in _softmaxes(each.values, one.values):
         yield Relation(says, (one,), make)
-    if root := _root(each, one):
+    if root := _root(each, one) if each.kind != COLUMN else 0:
         yield Relation(f"1/√{root} times", (one,), lambda x: x / np.sqrt(root))
     if each.values.shape == one.values.shape and each.values.size > FEWEST:
         yield from _fitted(each, one)
@@ -861,7 +855,8 @@ def _is_one_digit(each: Shown, made: Interval, wrong: Sequence[Sequence[int]]) -
     """Return whether the entries of a row that are right suffice, or the others are misprints."""
     right = (made.low + made.high) / 2
     return each.values.size - len(wrong) >= FEWEST or all(
-        is_misprint(each.text(at), float(right[tuple(at)])) for at in wrong
+        len(each.text(at)) > 1 and is_misprint(each.text(at), float(right[tuple(at)]))
+        for at in wrong
     )
 
 
