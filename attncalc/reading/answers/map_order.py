@@ -350,7 +350,7 @@ def _is_output(mention: Mention) -> bool:
     """
     if mention.before[:1].isalpha() or mention.before[:1] in ("'", "’"):
         return False
-    *_, word, name = [Lexeme(""), Lexeme(""), *lexemes_in(f"{mention.before[-LONGEST_END:]}1", {})]
+    *_, word, name = [Lexeme(""), *lexemes_in(f"{mention.before[-LONGEST_END:]}1", {})]
     return name.kind == "symbol out" or (word.kind == "out" and word.said != "row")
 
 
