@@ -10,7 +10,7 @@ from attncalc.base.errors import InputError
 from attncalc.base.text import of_each
 from attncalc.base.types import Matrix, Range
 from attncalc.grading.known import Known
-from attncalc.grading.recipes import Recipe, rewrites
+from attncalc.grading.recipes import Recipe
 from attncalc.grading.rules import Cause
 from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.step import Step
@@ -49,7 +49,8 @@ def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[C
     found = found or dict(_by_other_conventions(known, step, written))
     if found:
         return found
-    changed = _fitting(known, step, written, fine, [(recipe,) for recipe in rewrites(step)])
+    changes = [(recipe,) for recipe in known.key.changes(step)]
+    changed = _fitting(known, step, written, fine, changes)
     return {cause: seen_in for cause, seen_in in changed if seen_in > 1}  # in one entry: a slip
 
 

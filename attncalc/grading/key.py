@@ -12,7 +12,7 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import Rule, round_floats
 from attncalc.base.types import Matrix, Range
-from attncalc.grading.recipes import Recipe, in_place, recipes, recipes_between, roundings
+from attncalc.grading.recipes import Recipe, in_place, recipes, recipes_between, rewrites, roundings
 from attncalc.grading.recipes.conventions import Otherwise, otherwise, worked_out
 from attncalc.grading.rules import Rules
 from attncalc.grading.slack import RULES, Slack, ToTheDigit, Within
@@ -210,6 +210,10 @@ class Key:
             for step in part.steps
             if part.name(step.name) in self.steps
         }
+
+    def changes(self, step: Step) -> tuple[Recipe, ...]:
+        """Return any single change of the equation of a step, for mistakes without a recipe."""
+        return rewrites(step)
 
     def _recipes(self, step: Step, part: Built) -> tuple[Recipe, ...]:
         """Return the wrong recipes of a step, in the names of its attention."""

@@ -124,7 +124,7 @@ class Checked(NamedTuple):
 
     `steps` are those that follow from its given matrices, with what each is computed from. `lost`
     counts the entries of matrices that are not results under the convention; `loose` those that
-    only some rounding explains.
+    only some rounding explains. `explained` returns the same with the causes of wrong numbers.
     """
 
     answer: Answer
@@ -133,6 +133,7 @@ class Checked(NamedTuple):
     steps: Mapping[str, tuple[str, ...]]
     lost: int
     loose: int = 0
+    explained: Callable[[], Any] = lambda: None
 
     @property
     def cost(self) -> int:
@@ -149,16 +150,20 @@ class _RoundedKey(Key):
     """The key of a problem whose given matrices are rounded to some decimals, by name."""
 
     decimals: Mapping[str, int] = field(default_factory=dict)
-    is_tried: bool = False
-    """Whether it only has the recipes that are other conventions."""
+    has_mistakes: bool = False
+    """Whether its recipes are also mistakes, and not only other conventions."""
 
     @cached_property
     def recipes(self) -> Mapping[str, tuple[Recipe, ...]]:
         """The wrong recipes of each step."""
         found = super().recipes
-        if not self.is_tried:
+        if self.has_mistakes:
             return found
         return {n: tuple(e for e in own if _is_convention(e.code)) for n, own in found.items()}
+
+    def changes(self, step: Step) -> tuple[Recipe, ...]:
+        """Return the changes of the equation of a step, which are no conventions."""
+        return super().changes(step) if self.has_mistakes else ()
 
     def range_of(self, name: str) -> Range:
         """Return the range of the true values of a matrix, including given ones."""
@@ -299,6 +304,8 @@ def _tried(
     for decimals, least in ((SURELY_ROUNDED, 1), (1, 2)):
         rounded = check(best, chosen, decimals) if best and best.cost else None
         best = rounded if best and _is_better(rounded, best, least) else best
+    if best and any(each.kind == WRONG for each in best.findings):
+        best = best.explained() or best
     return best and _said_where_needed(best, first)
 
 
@@ -320,16 +327,14 @@ def _checker(
     def check(best: Checked | None, way: Variant, least: int = IN_FULL) -> Checked | None:
         rounded = {n: each for n, each in givens.decimals.items() if each >= least}
         at = (*sorted(way.items()), *rounded)
-        if at in done:
-            return done[at]
         first: list[Reader] = [lambda _: answers[0]] if answers else []
         made = partial(_checked, givens, matrices, own, said=said, variant=way, rounded=rounded)
-        for reader in (*first, read_again):
-            done[at] = made(read=reader, is_tried=best is not None)
-            if best and not _is_better(done[at], best):
-                return done[at]
-        if best is not None:
-            done[at] = made(read=lambda _: answers[-1])
+        for reader in (*first, read_again) if at not in done else ():
+            done[at] = found = made(read=reader)
+            if found is None or (best and not _is_better(found, best)):
+                break
+            again = partial(made, read=lambda _, answer=answers[-1]: answer, has_causes=True)
+            done[at] = found._replace(explained=again)
         return done[at]
 
     return check
@@ -490,18 +495,18 @@ def _typed(written: WrittenMatrix) -> Any:
 def _checked(
     givens: _Givens, matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
     said: Mapping[str, Any], variant: Variant, rounded: Mapping[str, int], *,
-    is_tried: bool = False,
+    has_causes: bool = False,
 ) -> Checked | None:  # fmt: skip
     """Return an example checked under one convention; None if shapes do not match.
 
-    is_tried: whether the causes of wrong numbers are not asked for.
+    has_causes: whether the causes of wrong numbers are asked for.
     """
     slack = ToTheDigit(givens.most)
     settings = {name: value for name, (value, _) in variant.items()}
     under = tuple(says for _, says in variant.values())
     try:
         problem = Problem(**{"decimals": givens.most, **givens.fields, **settings, **said})
-        key = _RoundedKey(problem, slack, rounded, is_tried)
+        key = _RoundedKey(problem, slack, rounded, has_causes)
         steps = {name: each for name, each in key.steps.items() if _follows(key, each, givens)}
         if not steps:
             return None
@@ -599,6 +604,13 @@ def _follows(key: Key, step: Step, givens: _Givens) -> bool:
     )
 
 
+class _Values(DigitsWalk):
+    """Only stores the values of an answer, and looks for no causes."""
+
+    def causes(self, *_: Any) -> tuple[Cause, ...]:
+        return ()
+
+
 class _Judge:
     """Finds the errors of each step, and the conventions under which other entries are right."""
 
@@ -612,7 +624,7 @@ class _Judge:
     @cached_property
     def own(self) -> Known:
         marking = self.marking
-        walk = DigitsWalk(marking.key, marking.answer, marking.rules, marking.key.slack)
+        walk = _Values(marking.key, marking.answer, marking.rules, marking.key.slack)
         walk.marks()
         return walk.own
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from attncalc.reading.plain.marks import COMMA
@@ -109,13 +109,9 @@ def matrices_of(block: Rows) -> Iterator[Rows]:
 def rows_of(numbers: Sequence[Printed]) -> Iterator[list[Printed]]:
     """Yield the numbers of each line between which the signs are the same."""
     for line in _by_line(numbers):
-        row = line[:1]
-        for each in line[1:]:
-            if len(row) > 1 and each.signs != row[-1].signs:
-                yield row
-                row = []
-            row.append(each)
-        yield row
+        for _, run in groupby(pairwise(line), lambda pair: pair[1].signs):
+            pairs = [*run]
+            yield [pairs[0][0], *(second for _, second in pairs)]
 
 
 def _by_line(numbers: Sequence[Printed]) -> list[list[Printed]]:

@@ -33,6 +33,8 @@ NOTHING = ("·", ".", "-")
 FEWEST_EXACT, MOST_DOUBTFUL = 3, 4
 """The fewest right statements by exact numbers, and how many for each doubtful one, for numbers
 with fewer decimals than results to be exact."""
+TELLING = 3
+"""The digits of a right entry that counts twice."""
 DUST, DEGREES = 1e-9, 15
 CARRIED, MOST_RIGHT = 10, 3
 """The least error of a result of a formula with names, in half units of its last place, and how
@@ -109,7 +111,7 @@ _SUMMED = re.compile(
 """Numbers in brackets, and their sum: (0.70, 8.34, 4.11), sum 13.15."""
 _SUM_SAID = re.compile(
     rf"(?:(?<![^\W\d_]){_SUM}\b|[总總]和|合计|之和)[^\d\n.;=+]{{0,15}}=?[ $]{{0,3}}"
-    r"(\d{1,9}\.\d{1,9})(?!\.?\w)(?![ $]{0,3}[-+*/·=])",
+    r"(-?\d{1,9}\.\d{1,9})(?!\.?\w)(?![ $]{0,3}[-+*/·=])",
     re.IGNORECASE,
 )
 """A sum that words name: with sum 7.1058, The sum is 5.48."""
@@ -125,6 +127,9 @@ _BRACES = re.compile(r"(?<=\^)\{ ?(-?[\d.]+) ?\}")
 _FRACTION = re.compile(r"frac \{([^{}]{1,200})\} ?\{([^{}]{1,200})\}")
 _ANY = re.compile(r"[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?!\.?\w)")
 _DECIMAL = re.compile(r"[-+]?(?:\d{0,9}\.\d{1,15}|\d{4,15})")
+_DIGITS = re.compile(r"[\d.]")
+ZEROS = re.compile(r"^\D*[0.]*|\D")
+"""What is no significant digit of a number."""
 _PADDED = re.compile(r"\d{1,9}\.\d{0,9}0\b")
 """A rounded number that ends in 0."""
 
@@ -268,6 +273,7 @@ class Sum(NamedTuple):
     result: the right side, or one of its entries, as typed.
     is_right: whether rounded numbers can give the result.
     entry: the place of the result in a vector, or in a matrix by rows.
+    of: the numbers of names in its left side.
     """
 
     line: int
@@ -277,6 +283,12 @@ class Sum(NamedTuple):
     result: str
     is_right: bool
     entry: int = 0
+    of: frozenset[str] = frozenset()
+
+    @property
+    def manner(self) -> str:
+        """The left side without the numbers of names: s h_ for s h_2."""
+        return _DIGITS.sub("", self.text)
 
     @property
     def right(self) -> str:
@@ -331,13 +343,22 @@ class _Side(NamedTuple):
 
 
 class _Stated(NamedTuple):
-    """A statement: its lines, the readings of its left side, its sign, and its right side."""
+    """A statement: its lines, the readings of its left side, its sign, and its right side.
+
+    usual: the left sides, without numbers, of right statements with names.
+    """
 
     line: int
     last: int
     lefts: list[_Side]
     sign: str
     right: _Side
+    usual: Container[str] = ()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether its left side has names."""
+        return bool(self.lefts) and self.lefts[0].is_doubtful
 
 
 _Line = tuple[int, int, str]
@@ -351,6 +372,9 @@ def sums_in(lines: Sequence[str]) -> Iterator[Sum]:
     [('1·0 + 2·4', False)]
     """
     stated = [*_statements(_whole_lines(lines)), *_statements(_summed(lines))]
+    named = (_compared(each, (), strict=0) for each in stated if each.is_doubtful)
+    usual = frozenset(one.manner for each in named for one in each if one.is_right)
+    stated = [each._replace(usual=usual) for each in stated]
     padded = frozenset(each for line in lines for each in _PADDED.findall(line[:LONGEST_LINE]))
     ways = ([_compared(each, padded, strict=way) for each in stated] for way in range(3))
     loose, strict, strictest = ways
@@ -631,11 +655,15 @@ def _compared(stated: _Stated, padded: Container[str], *, strict: int) -> list[S
     """
     made = [*filter(None, (_by_reading(stated, left, padded, strict) for left in stated.lefts))]
     wrong = next((each for each in made if each[0].is_right), made[0] if made else [])
-    if not wrong or wrong[0].is_right or not stated.lefts[0].is_doubtful:
+    if not wrong or wrong[0].is_right or not stated.is_doubtful:
         return wrong
     always = set.intersection(*({one.entry for one in each} for each in made))
     best = min(made, key=len)
-    sure = is_sure(best, stated.right.value.size)
+    off = {one.entry for one in best}
+    right = [each for i, each in enumerate(stated.right.numbers) if i not in off]
+    telling = sum(len(ZEROS.sub("", each)) >= TELLING for each in right)
+    telling += MOST_RIGHT * (best[0].manner in stated.usual)
+    sure = is_sure(best, stated.right.value.size + telling)
     return [one for one in best if one.entry in always] if sure else []
 
 
@@ -650,6 +678,7 @@ def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: in
     slack = own_slack + stated_slack
     off = np.abs(a - b) > slack + DUST * np.maximum(1.0, np.abs(a))
     own = stated.line, stated.last, left.text
+    of = frozenset(left.numbers) if left.is_doubtful else frozenset[str]()
     if a.size == 1 and off.any() and _is_in_unit(a, b, own_slack, stated_slack):
         return []
     if not off.any():
@@ -658,7 +687,7 @@ def _by_reading(stated: _Stated, left: _Side, padded: Container[str], strict: in
     if len(numbers) != a.size or not right.is_literal:
         numbers = (right.text,) * a.size
     return [
-        Sum(*own, float(a.flat[i]), numbers[i].rstrip(".…"), is_right=False, entry=int(i))
+        Sum(*own, float(a.flat[i]), numbers[i].rstrip(".…"), is_right=False, entry=int(i), of=of)
         for i in np.flatnonzero(off)
     ]
 

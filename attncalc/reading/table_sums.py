@@ -1,7 +1,8 @@
 """Columns of tables that follow from columns before them: `| 2^-4 | 0.0625 |`, `| x | x² |`."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby, permutations
 
@@ -14,6 +15,7 @@ from attncalc.reading.sums import (
     MOST_RIGHT,
     NOTHING,
     UNIT,
+    ZEROS,
     Sum,
     bounds,
     compared,
@@ -26,6 +28,7 @@ MOST_COLUMNS, MOST_ROWS, FEWEST_ROWS = 8, 60, 3
 ENOUGH, MISPRINTED = 9, 2
 """How many digits of results agree in the rows of a table that tell how its columns follow, and
 those for which a misprint counts."""
+_NUMBER = re.compile(r"\d[\d.]*")
 _ONE = (
     *("{}", "exp({})", "({})^2", "√({})", "ln({})", "-ln({})", "tanh({})"),
     *(f"{name}({{}}{by})" for name in ("sin", "cos") for by in ("", "/10", "/100", "/1000")),
@@ -38,6 +41,7 @@ _Way = tuple[Sequence[int], str]
 def sums_of_tables(lines: Sequence[str]) -> Iterator[Sum]:
     """Yield the wrong numbers of rows of tables, whose other rows tell how their columns follow."""
     cells = (_cells(each) for each in lines)
+    printed = Counter(number for line in lines for number in _NUMBER.findall(line))
     for width, run in groupby(enumerate(cells, start=1), lambda each: len(each[1])):
         rows = [*run][:MOST_ROWS] if 1 < width <= MOST_COLUMNS else []
         told: dict[int, Sum] = {}
@@ -54,16 +58,29 @@ def sums_of_tables(lines: Sequence[str]) -> Iterator[Sum]:
                 told.setdefault(one.line, one)
                 break
         yield from told.values()
-        yield from _wrong_totals(rows)
+        yield from _wrong_totals(rows, printed)
 
 
-def _wrong_totals(rows: Sequence[tuple[int, list[str]]]) -> Iterator[Sum]:
-    """Yield the misprinted numbers of a last row of sums, for the columns above them."""
+def _wrong_totals(
+    rows: Sequence[tuple[int, list[str]]], printed: Mapping[str, int]
+) -> Iterator[Sum]:
+    """Yield the misprinted numbers of a last row of sums, or of the only row that explains it.
+
+    printed: how often each number is printed.
+    """
     *above, (line, totals) = rows or [(0, [""])]
     for k in range(1, len(totals)) if names_sum(totals[0]) else ():
-        terms = [cells[k] for _, cells in above if any(map(str.isdecimal, cells[k]))]
-        made = compared(line, " + ".join(terms), totals[k])
-        yield from made if made and not made[0].is_right and is_sure(made, 1) else []
+        own = [(at, cells[k]) for at, cells in above if any(map(str.isdecimal, cells[k]))]
+        made = compared(line, " + ".join(each for _, each in own), totals[k])
+        if made and not made[0].is_right:
+            ways = [
+                compared(at, " - ".join((totals[k], *(e for n, e in own if n != at))), each)
+                for at, each in own
+            ]
+            meant = [way for way in (made, *ways) if way and is_sure(way, 1)]
+            if len(meant) > 1:  # a number that is printed elsewhere, too, is right
+                meant = [way for way in meant if printed[way[0].result] == 1]
+            yield from meant[0] if len(meant) == 1 else []
 
 
 def _cells(line: str) -> list[str]:
@@ -166,7 +183,7 @@ def _wrong(
         wrong += [made] if made and not made[0].is_right else []
         if len(wrong) > 1:
             return None
-    digits = sum(len(re.sub(r"^\D*[0.]*|\D", "", each)) for each in {*right})
+    digits = sum(len(ZEROS.sub("", each)) for each in {*right})
     count = sum(len(each.split(",")) for each in right)
     if not wrong or count < (1 if is_said else FEWEST_ROWS - 1):
         return None

@@ -174,6 +174,7 @@ def _of_sums(
         is_named = any((place, one.result) in named for place in places)
         meant = [] if one.is_right or is_named else [*meant_instead(one)]
         is_right = one.is_right or any(each in misprints for each in meant)
+        is_named |= not is_right and any(number in one.of for _, number in named)
         if not is_named and (one.line not in seen or not is_right):
             kind = RIGHT if is_right else WRONG
             terms = " or ".join(dict.fromkeys(number for number, _ in meant))

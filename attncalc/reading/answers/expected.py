@@ -31,6 +31,7 @@ class Expected:
     names: the names of all tokens, as on attncalc's own pages.
     follows: returns the steps that follow from matrices of an answer, as `steps` has them.
     mistaken: yields what common mistakes give for some of the steps, from matrices of an answer.
+    has_map: whether an answer may state which inputs an output attends to.
     """
 
     steps: Mapping[str, Matrix] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class Expected:
     mistaken: Callable[[Mapping[str, Matrix], Collection[str]], Iterable[tuple[str, Matrix]]] = (
         lambda own, names: ()
     )
+    has_map: bool = True
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a step; () if there is no such step."""

@@ -166,7 +166,8 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = questioned(matrices, expected, found, search)
     leave_noise(matrices, expected, found)
     faults += [*found.faults, *faults_in(matrices)]
-    _take_map(plain, matrices, expected, found, of_map)
+    if expected.has_map:
+        _take_map(plain, matrices, expected, found, of_map)
     unread = tuple(sorted(dict.fromkeys(found.unread), key=lambda each: each.line))
     connections = lines_from_one(map(page.lines.named, found.connections)) or None
     says = (each.says for each in connections or ())  # each has been noted, in this order
