@@ -9,6 +9,7 @@ from conftest import for_all
 
 from attncalc.reading.answers import answers_in, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
+from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.naming import name_in
 
 Q = [[1, 3], [-1, 1], [2.5, -2]]
@@ -143,3 +144,13 @@ def test_answers_of_a_folder_are_found_from_any_program(tmp_path: Path) -> None:
         (tmp_path / name).write_text(f"Q = {Q}", encoding="utf-8")
     (tmp_path / "e.log").write_text("This is pdfTeX", encoding="utf-8")
     assert [path.name for path in answers_in(tmp_path) or []] == names
+
+
+def test_several_prints_on_a_line_name_their_arrays_in_order() -> None:
+    code = ">>> print(Q); print(V)\n[[ 1  3]\n [-1  1]]\n[[2 0]\n [0 5]]\n>>> print(K)\n"
+    read = read_text_answer(f"{code}[[7 7]\n [7 7]]", "a.txt")
+    assert {name: each.values.tolist() for name, each in read.matrices.items()} == {
+        "Q": [[1, 3], [-1, 1]],
+        "V": [[2, 0], [0, 5]],
+        "K": [[7, 7], [7, 7]],
+    }

@@ -74,6 +74,12 @@ def test_a_correction_that_fits_no_entry_or_several_is_listed() -> None:
     assert several.has_unread_matrix
 
 
+def test_a_correction_states_a_row_in_full() -> None:
+    answer = read("Q = [1 3; 1 -1; 2.5 -2]\n\nPS: the second row must be -1 1, not 1 -1.\n")
+    assert answer.matrices["Q"].values.tolist() == RIGHT
+    assert "line 3: Q, row 2, is corrected here" in answer.remarks
+
+
 def test_a_correction_agrees_with_the_answers_own_mistakes() -> None:
     queries, keys = "Q = [1 3; 1 1; 2.5 -2]\n", "K = [3 -0.5; 2 -1.5; -2.5 3.5]\n"
     scores = "S = [1.5 -2.5 8; 5.2 0.5 1; 8.5 8 -13.25]\n"

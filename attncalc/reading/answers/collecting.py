@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.keeping import SURELY, Collected, Keeper, size_of
@@ -77,6 +78,10 @@ def collected(blocks: list[Block], expected: Expected, of_map: MapReader) -> Col
     collector.finish()
     collector.found.of_map |= of_map.whole
     return collector.found
+
+
+_BETWEEN_TOKENS = " ·*×•.,;:/→>-–∘()"
+"""Signs between the query and the key of an entry."""
 
 
 class _Collector(Keeper):
@@ -277,7 +282,7 @@ class _Collector(Keeper):
     def _by_own_name(self, block: Block, grid: Grid) -> bool:
         if self._are_several(block, grid):
             return True
-        name = self._of_token(block, grid) or self.name(block.names)
+        name = self._of_token(block, grid) or self._of_pair(block) or self.name(block.names)
         if name is None and len(block.row_names) == 1 and not self.is_fresh:
             name = self.name(block.row_names)
         if name is None:
@@ -387,6 +392,19 @@ class _Collector(Keeper):
         is_there = not shape or row <= shape[-1 if self.expected.by_columns else -2]  # else c = A V
         return label._replace(row=row, number=0) if is_there else None
 
+    def _of_pair(self, block: Block) -> Name | None:
+        """Return the entry of scores or weights that two tokens name: cat·mat = 3, below Scores."""
+        label, labels = self.label, self.expected.labels
+        if label is None or not block.is_single or own_name(label.matrix) not in ("S", "A"):
+            return None
+        text = block.names[-1].strip() if block.names else ""
+        for query in filter(text.startswith, labels.queries):
+            key = text.removeprefix(query).strip(_BETWEEN_TOKENS) if query else ""
+            if key in labels.keys and key:
+                row, column = labels.row(label.matrix, query), labels.row("K", key)
+                return label._replace(row=row, column=column, number=0)
+        return None
+
     def _of_next_row(self, text: str, grid: Grid) -> Name | None:
         """Return the row behind the last one, if words number it: and the second row is …."""
         last, counted = self.last, row_in(text)
@@ -441,7 +459,7 @@ class _Collector(Keeper):
         if self.is_fresh and self._is_doubtful(grid):
             self.keep_loose(block, grid, "")
             return True
-        if self.is_fresh:
+        if self.is_fresh and not self._is_stray(block):
             how = "its heading" if self.label.how != "words" else "the words above it"
             self.is_fresh = self.head_is_new = False
             self.keep(block, grid, self.label, how)
@@ -449,6 +467,13 @@ class _Collector(Keeper):
         if self.is_part:
             self.keep(block, grid, self.label, "it is a part of the one before")
         return self.is_part
+
+    def _is_stray(self, block: Block) -> bool:
+        """Return whether a single number does not fit the announced matrix."""
+        if not block.is_single or self.label is None:
+            return False
+        shape = self.expected.shape(self.label.matrix)
+        return bool(shape) and shape[-2:] != (1, 1) and not (self.label.row and self.label.column)
 
     def _without_name(self, block: Block, grid: Grid) -> None:
         if self.is_work:

@@ -21,6 +21,7 @@ from attncalc.reading.answers.prose import PROSE
 from attncalc.reading.plain.corrections import LONGEST, speaks_of_error
 from attncalc.reading.plain.rows import SCANNED
 
+_LETTER = re.compile(r"[^\W\d_]")
 CORRECTED = "is corrected here"
 _OF_SUMS = (0.0, 1.0, 100.0)
 """What rows sum to: a sentence with these numbers alone may be about sums."""
@@ -62,7 +63,7 @@ def with_corrected(
             starts = range(len(run) - len(row) + 1) if len(row) > 1 else ()
             is_whole |= any(run[start : start + len(row)] == row for start in starts)
         new = [(place, number)] if number and len(fits) == 1 and is_whole and not is_of_sums else []
-        if is_said and len(fits) > 1 and len(rows := [*_rows_in(numbers, made, wrong)]) == 1:
+        if is_said and len(fits) > 1 and len(rows := [*_rows_in(sentence, made, wrong)]) == 1:
             ((name, new),) = rows
         if new:
             for place, number in new:
@@ -80,11 +81,12 @@ def with_corrected(
 
 
 def _rows_in(
-    numbers: Sequence[Number],
+    sentence: str,
     matrices: Mapping[str, WrittenMatrix],
     wrong: Sequence[tuple[str, Place, Matrix]],
 ) -> Iterator[tuple[str, list[tuple[Place, Number]]]]:
     """Yield rows with several wrong entries that a sentence states in full: their new entries."""
+    numbers = [each for each in numbers_of(sentence) if each.is_last]
     rights: dict[tuple[str, Place], dict[int, Matrix]] = {}
     for name, place, right in wrong:
         rights.setdefault((name, place[:-1]), {})[place[-1]] = right
@@ -93,7 +95,8 @@ def _rows_in(
         for start in range(len(numbers) - len(row) + 1):
             run = numbers[start : start + len(row)]
             fits = (near(np.array(n.value), own.get(k, row[k])).any() for k, n in enumerate(run))
-            if len(own) > 1 and all(fits):
+            is_row = not _LETTER.search(sentence, run[0].start, run[-1].end)
+            if len(own) > 1 and is_row and all(fits):
                 yield name, [((*at, k), number) for k, number in enumerate(run)]
                 break
 

@@ -92,7 +92,9 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
     lines = [*_outline(content)]
     other = renumbered(read_text_answer("\n".join(lines), place, expected), [0] * len(lines))
     of_map = [each for each in answer.unread if each.of_map]
-    other = replace(other, connections=drawn or other.connections, unread=(*of_map, *other.unread))
+    other = replace(
+        other, connections=answer.connections or other.connections, unread=(*of_map, *other.unread)
+    )
     return min((answer, other), key=lambda each: trouble(each, expected))
 
 

@@ -76,7 +76,9 @@ def clauses_of(text: str) -> list[Clause]:
     [(['Q11'], '2'), (['Q12'], '3')]
     """
     text = _LIST_NUMBER.sub("", text, count=1)
-    found = [Clause(continues=_RELATION.match(text.lstrip(" \t∴")) is not None)]
+    begin = text.lstrip(" \t∴")
+    is_quotient = begin.startswith(":") and ("=" in begin or "√" in begin)  # of all above: ": √3"
+    found = [Clause(continues=not is_quotient and _RELATION.match(begin) is not None)]
     segments = _segments(text)
     if is_count := not found[0].continues and _COUNT.match(segments[0]) is not None:
         found[0].names.append(segments[0].strip())

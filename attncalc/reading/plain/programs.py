@@ -23,6 +23,11 @@ _BOUND = re.compile(r"\b([rc])bind\(((?:\s*+(?:\w{1,20} ?= ?)?c\([^()=]{1,400}\)
 """R's rbind(c(1, 2), c(3, 4)), with or without names."""
 MOST = 2000
 """The largest number of entries of a sparse matrix."""
+_PRINTED = re.compile(r"\bprint\((\w{1,20})\)")
+_PRINTS = re.compile(r"[>\s]{0,8}print\(\w{1,20}\)(?: ?; ?print\(\w{1,20}\)){1,9}\s{0,8}")
+_PROMPT = re.compile(r"[ \t]*(?:>>>|In ?\[)")
+MOST_PRINTED = 60
+"""How many lines below the call of several prints are looked at."""
 _SPARSE = re.compile(
     r"\bMatrix\( ?(\d{1,3}) ?, ?(\d{1,3}) ?, ?\{([^{}\n]{1,20000})\}"
     r"(?:, ?\w{1,20} ?= ?[\w\[\]]{1,40}){0,6}\)"
@@ -69,7 +74,7 @@ def without_session(text: str) -> str:
     """
     if "\n## " in text:
         text = _KNITTED.sub(_without_marks, text)
-    text = rewritten(text, "programs")
+    text = rewritten(_with_names_of_prints(text), "programs")
     if "bind(" in text:
         text = _BOUND.sub(_as_bound, text)
     if "[," in text:
@@ -93,6 +98,19 @@ def _as_heading(match: "re.Match[str]") -> str:
     """Return R's column numbers as a heading of MATLAB, which later columns continue."""
     counts = _COUNT.findall(match[0])
     return f"Columns {counts[0]} to {counts[-1]}"
+
+
+def _with_names_of_prints(text: str) -> str:
+    """Return a text with the names of print(Q); print(K) before the arrays that these print."""
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        names = _PRINTED.findall(line) if _PRINTS.fullmatch(line) else []
+        for k in range(i + 1, min(len(lines), i + MOST_PRINTED) if names else 0):
+            if _PROMPT.match(lines[k]) or not names:
+                break
+            if lines[k].startswith("["):  # inner rows begin with a blank
+                lines[k] = f"{names.pop(0)} = {lines[k]}"
+    return "\n".join(lines)
 
 
 def _with_factors(text: str) -> str:
