@@ -102,7 +102,7 @@ def _grouped(
         )
         end = next(ends, at)
         if end > at:
-            own = (*(each.input for each in mentions[at:end]),)
+            own = _inputs(mentions[at:end])
             place = groups.setdefault(own, width + len(groups))
             yield first._replace(output=-1, input=place, behind=mentions[end - 1].behind)
         elif first.input not in EVERY:
@@ -118,6 +118,11 @@ def _is_listed(mention: Mention) -> bool:
     return len(words) <= _MOST_WORDS and all(each.kind in _LISTING for each in words)
 
 
+def _inputs(mentions: Sequence[Mention]) -> tuple[int, ...]:
+    """Return the inputs of a list; all of them may be named beside the word for all."""
+    return (*(each.input for each in mentions if each.input not in EVERY),) or EVERY
+
+
 def _are_tied(mentions: Sequence[Mention], rows: Sequence[tuple[int, Matrix]]) -> bool:
-    own = [each.input for each in mentions]
+    own = _inputs(mentions)
     return -2 not in own and any(_tied(own, k, row) > TIE for k, row in rows)

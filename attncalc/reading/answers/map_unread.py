@@ -24,6 +24,8 @@ MOST_BEFORE, MOST_BETWEEN = 2, 6
 _NAMED = ("number", "doubtful", "symbol", "symbol in", "symbol out")
 _OF_TOKENS = {"out", "in", "token", "symbol", "ordinal"}
 _BARS, _NAME, _LETTERS = re.compile(r"[|│\t]"), re.compile(r"\w+"), re.compile(r"[^\W\d_]+")
+_NUMBERS = re.compile(r"[(\[] ?-?\d[\d.]{0,9}[,; ]{1,3}-?\d")
+"""The start of a vector."""
 UNCLEAR = 'it seems to be of the map: write it as "output 1 attends to input 3"'
 
 
@@ -66,7 +68,14 @@ def lines_that_may_state(lines: Lines, labels: Tokens, *, is_begun: bool) -> Ite
         are_numbers = all(map(str.isdigit, named)) and not kinds & _OF_TOKENS
         counted = sum(each.kind in _NAMED for each in words)
         may_go_on = counted > 1 and (("ordinal", "2") in words or kinds >= {"out", "in"})
-        is_said = bool(kinds & {"attends", "feeds", "most", "arrow"}) or (is_begun and may_go_on)
+        sides = Counter(each.kind for each in words if each.kind in ("out", "in"))
+        are_vectors = _NUMBERS.search(text[:LONGEST]) is not None
+        is_of_pairs = min(sides["out"], sides["in"]) > 1 and counted > 3 and not are_vectors
+        is_said = (
+            is_of_pairs
+            or bool(kinds & {"attends", "feeds", "most", "arrow"})
+            or (is_begun and may_go_on)
+        )
         is_asked = "data" in kinds or "…" in text or text.rstrip().endswith("?")
         is_named = len(named) > 1 or (named and "out" in kinds and kinds & {"attends", "feeds"})
         if is_said and is_named and not (is_list or are_numbers or is_asked):

@@ -18,6 +18,12 @@ _ROW = re.compile(
     r"\s*(?:\d{1,2}[.)]\s+)?(?P<row>[^\s:=|(](?:[^:=|(]{0,38}[^\s:=|(])?)"
     r"\s*(?:[:=|]|(?=\([-\d]))\s*(?P<rest>\S.{0,600})"
 )
+_COLUMN = re.compile(
+    r"\s*(?P<row>[^\s\d:=|(]{1,30}(?: \d{1,2})?)"
+    rf"(?: {{2,}}(?=-?\d)|\s+(?={phrases('same')}))(?P<rest>.{{1,200}})",
+    re.IGNORECASE,
+)
+"""A row below others, whose name is a column."""
 _STRUCK = re.compile(r"~~[^~]{1,200}~~|\*?\([^()]{0,80}\)\*?")
 """What is crossed out of a row, and words beside it."""
 _WORD_AND = r"(?:and|und|et|y|e|en|i|och|og|ja|ve|и|і) "
@@ -66,7 +72,10 @@ def _with_equal(lines: list[str], labels: Tokens) -> list[str]:
     one each.
     """
     made = list(lines)
-    named = [_ROW.fullmatch(line) if len(line) < LONGEST else None for line in lines]
+    named = [
+        _ROW.fullmatch(line) or _COLUMN.fullmatch(line) if len(line) < LONGEST else None
+        for line in lines
+    ]
     names = [_tokens_of(match, labels) for match in named]
     for is_run, group in groupby(range(len(lines)), key=lambda i: bool(names[i])):
         own = [(i, match) for i in group if (match := named[i])]
@@ -85,12 +94,17 @@ def _with_equal(lines: list[str], labels: Tokens) -> list[str]:
             if token not in rows and are_words and len(said) == 1:
                 inner = _NUMBERS.search(rest)
                 rows[token] = inner[1] if inner else rows[said[0]]
-                made[i] = f"{match['row']}: {rows[token]}"
+                made[i] = f"{_begin(match)}{rows[token]}"
             elif token not in rows and are_words and last and _SAME.search(rest):
                 rows[token] = last
-                made[i] = f"{match['row']}: {last}"
+                made[i] = f"{_begin(match)}{last}"
             last = rows.get(token, "")
     return made
+
+
+def _begin(row: "re.Match[str]") -> str:
+    """Return what is before the numbers of a row."""
+    return f"{row['row']}: " if row.re is _ROW else f"{row['row']}  "
 
 
 def _tokens_of(match: "re.Match[str] | None", labels: Tokens) -> list[str]:
