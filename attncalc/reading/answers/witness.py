@@ -381,7 +381,8 @@ class Witness:
             cut = found[2]
             if cut.share < 1 or used & {*cut.places}:
                 continue
-            is_other = any(share_alike(key, other) == 1 for other in right)
+            # in any shape: heads one below the other are no C
+            is_other = any(share_alike(key.ravel(), each.ravel()) == 1 for each in right)
             if is_other and self._said(cut, name) != name:
                 continue
             doubtful.remove(name)
