@@ -238,12 +238,7 @@ def test_brackets_are_followed_to_a_limited_depth() -> None:
             "a.json",
             'a.json: an answer is one JSON object, like {"Q": [[1, 3]], "A": [[0.3, 0.7]]}',
         ),
-        (
-            "1,2\n",
-            "a.csv",
-            "a.csv: no step is found in it: line 1: it has no name: head it with one, as Q "
-            "(name each matrix, as in Q = [1 3; -1 1])",
-        ),
+        ("1,2\n", "a.csv", "a.csv: no step is named: head each block with its name, as Q"),
         (
             '{"Q": null}',
             "a.json",
@@ -386,7 +381,7 @@ def test_a_matrix_and_a_line_of_the_map_on_one_line_are_both_read() -> None:
 def test_attncalc_lines_and_other_sentences_are_read_in_one_sheet() -> None:
     lines = '"Output 1: solid line to 3, dashed line to 1 and 2"\n'
     lines += "Output 2 attends to input 3\n" + '"Output 3: solid line to _____"\n'
-    text = f"Q\n1,3\n-1,1\n2.5,-2\n\nconnections\n{lines}"
+    text = f"Q\n1,2\n\nconnections\n{lines}"
     expected = key_of(read_problem(sample("self").path), Rules()).expected
     answer = read_answer_bytes(text.encode(), "a.csv", expected)
     found = [(each.output, each.most, each.second) for each in answer.connections or ()]

@@ -362,15 +362,15 @@ def test_keys_and_blocks_are_named_as_texts_are() -> None:
         assert values(answer, name) == SELF[name]
     assert answer.faults == ()
     assert [(each.text, each.could_be_matrix) for each in answer.unread] == [
+        ("extra: 1 2; 3 4", True),
         ("matrikelnummer: 12345", False),
-        ("extra = [1 2; 3 4]", True),
     ]
     sheet = "Clés\n3,-0.5\n2,-1.5\n-2.5,3.5\n\nmystery\n1,2\n"
     answer = read_answer_bytes(sheet.encode(), "a.csv")
     assert values(answer, "K") == SELF["K"]
     assert answer.faults == ()
     assert [(each.line, each.why) for each in answer.unread] == [
-        (7, "it has no name: head it with one, as Q")
+        (7, 'unknown name "mystery": it is not a step')
     ]
 
 

@@ -15,8 +15,6 @@ from attncalc.base.types import Matrix
 from attncalc.problem.attention.declared import MOST_DECIMALS
 
 _LINE = re.compile(r"\b(lines? )(\d{1,7})(?:( to )(\d{1,7}))?\b")
-_NO_LINE = re.compile(r"^lines? 0(?: (?:to|and) 0)?(?:: |$)")
-"""The place of a part of a form that has no lines."""
 ROOM, MOST_BLANK = 10_000, 20
 """Entries that any matrix may have, and how many more for each written entry."""
 IN_FULL = 99
@@ -199,23 +197,19 @@ class Answer:
 
 
 def renumbered(answer: Answer, numbers: Sequence[int]) -> Answer:
-    """Return an answer with the line numbers of its file instead of the converted text.
-
-    A number of 0 is no line.
-    """
+    """Return an answer with the line numbers of its file instead of the converted text."""
 
     def line(number: int) -> int:
         return numbers[number - 1] if 0 < number <= len(numbers) else number
 
     def said(text: str) -> str:
-        own = _LINE.sub(
+        return _LINE.sub(
             lambda each: "".join(
                 str(line(int(piece))) if piece.isdigit() else piece
                 for piece in each.groups(default="")
             ),
             text,
         )
-        return _NO_LINE.sub("", own)
 
     return replace(
         answer,

@@ -6,6 +6,7 @@ import numpy as np
 
 from attncalc.problem.fields import own_name
 from attncalc.reading.answers.answer import WrittenConnection
+from attncalc.reading.answers.copying import LIKE
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.keeping import SURELY, Collected, Keeper, size_of
 from attncalc.reading.answers.lines import attention_in, connection_in, is_behind_numbers
@@ -18,6 +19,8 @@ from attncalc.reading.answers.prose import (
     asks_for_work,
     could_be_entry,
     is_constant,
+    is_page,
+    is_size,
     is_telephone,
     is_worked,
     numbers_in,
@@ -64,6 +67,8 @@ LONGEST_PROSE = 400
 _PAIR = re.compile(r"\d\.\d{1,9}%?,? (?:(?:and|und|et|y) )?[-+]?\d")
 _BESIDE_TOKEN = " \t-*·\"'“”„«»"
 """Characters beside a token: list markers and quotation marks."""
+_BETWEEN_TOKENS = " ·*×•.,;:/→>-–∘()"
+"""Signs between the query and the key of an entry."""
 MOST_ALONE = 2
 """The largest number of unnamed numbers in a line that is not a row."""
 WEAKLY = 1 / 3
@@ -78,10 +83,6 @@ def collected(blocks: list[Block], expected: Expected, of_map: MapReader) -> Col
     collector.finish()
     collector.found.of_map |= of_map.whole
     return collector.found
-
-
-_BETWEEN_TOKENS = " ·*×•.,;:/→>-–∘()"
-"""Signs between the query and the key of an entry."""
 
 
 class _Collector(Keeper):
@@ -161,7 +162,9 @@ class _Collector(Keeper):
             self.label, self.is_fresh, self.is_work = None, False, True
         elif name and not block.goes_on:
             self.announce(name, block)
-        elif self.is_of_work(block.names) and is_on_the_way(block.names[-1]):
+        elif self.is_of_work(block.names) and (
+            _says_only(block.text) or is_on_the_way(block.names[-1])
+        ):
             self.label, self.is_fresh, self.is_work = None, False, True
         elif block.is_heading:
             self.label, self.is_fresh = None, False
@@ -233,7 +236,7 @@ class _Collector(Keeper):
                     known[key] = bool(self.copies.name_of(each)) or self.copies.holds(each)
             others = [each for each in block.factors if not known[_key(each.rows)]]
             role = role_of_words(block.text) if others else "a product of what is known"
-            if role:
+            if role and not (role == PROSE and self._are_vectors(others)):
                 self.note(block, "", role)
             else:
                 self.leave(block, IN_SENTENCE)
@@ -252,6 +255,12 @@ class _Collector(Keeper):
                 self.note(block, "", PROSE)
             else:
                 self.leave(block, IN_SENTENCE)
+
+    def _are_vectors(self, grids: list[Grid]) -> bool:
+        """Return whether brackets among words may contain rows of a step, and not sizes."""
+        rows = [row for each in grids for row in each.rows]
+        widths = {key.shape[-1] for key in self.expected.steps.values()}
+        return len(rows) > 1 and {len(row) for row in rows} <= widths
 
     def _numbers(self, block: Block, grid: Grid) -> None:
         """Read numbers: by their own name, as a continuation, by the label above, or unnamed."""
@@ -319,12 +328,16 @@ class _Collector(Keeper):
         if not (name.row and is_below and label.matrix != name.matrix):
             return False
         if name.matrix == "S" and label.matrix in ("S_scaled", "S_masked"):
-            return False
+            return not self._is_row_of(name, grid)
         if self._row_share(label._replace(row=name.row), grid) > self._row_share(name, grid):
             return True
         before = [each for each in self.found.parts if each.name == name.matrix]
         own = [each for each in before if each.is_whole or each.row == name.row]
         return any(grid.rows[0] not in each.rows for each in own)
+
+    def _is_row_of(self, name: Name, grid: Grid) -> bool:
+        """Return whether a row agrees with that row of a step."""
+        return self._row_share(name, grid) >= LIKE
 
     def _row_share(self, name: Name, grid: Grid) -> float:
         """Return the share of a row that agrees with that row of a step; 1 for unknown ones."""
@@ -395,7 +408,7 @@ class _Collector(Keeper):
     def _of_pair(self, block: Block) -> Name | None:
         """Return the entry of scores or weights that two tokens name: cat·mat = 3, below Scores."""
         label, labels = self.label, self.expected.labels
-        if label is None or not block.is_single or own_name(label.matrix) not in ("S", "A"):
+        if label is None or not block.is_single or own_name(label.matrix)[:1] not in ("S", "A"):
             return None
         text = block.names[-1].strip() if block.names else ""
         for query in filter(text.startswith, labels.queries):
@@ -425,12 +438,15 @@ class _Collector(Keeper):
     def _label_of_rows(self, grid: Grid, row: int = 0) -> Name | None:
         """Return the step whose rows are below its name, if a row is one of them.
 
-        A row that is also in a given matrix counts if it has a number.
+        A row that is also in a given matrix counts if its numbers agree, or if it is the next row.
         """
         label = self.label
         if label is None or self.is_given(label):
             return None
-        if self.copies.holds(grid) and not row:
+        last = self.last
+        is_next = last is not None and (last.name, last.row) == (label.matrix, row - 1)
+        is_it = bool(row) and (is_next or self._is_row_of(label._replace(row=row), grid))
+        if self.copies.holds(grid) and not is_it:
             return None
         return label if self.expected.shape(label.matrix)[-1:] == (len(grid.rows[0]),) else None
 
@@ -468,13 +484,6 @@ class _Collector(Keeper):
             self.keep(block, grid, self.label, "it is a part of the one before")
         return self.is_part
 
-    def _is_stray(self, block: Block) -> bool:
-        """Return whether a single number does not fit the announced matrix."""
-        if not block.is_single or self.label is None:
-            return False
-        shape = self.expected.shape(self.label.matrix)
-        return bool(shape) and shape[-2:] != (1, 1) and not (self.label.row and self.label.column)
-
     def _without_name(self, block: Block, grid: Grid) -> None:
         if self.is_work:
             self.is_work = False
@@ -482,8 +491,8 @@ class _Collector(Keeper):
             return
         if block.is_single:
             self._single(block)
-        elif is_telephone(block.text):
-            self.note(block, "", "the number of a telephone")
+        elif is_telephone(block.text) or is_page(block.text):
+            self.note(block, "", "the number of a telephone, or of a page")
         elif self._replaces_last(block, grid):
             self.keep_instead(block, grid, "the result below its factors")
         else:
@@ -495,6 +504,13 @@ class _Collector(Keeper):
         if len(grid.rows) < 2:  # a vector of one number for each token
             values = values.T if values.size > MOST_ALONE else values[:0]
         return any(self.expected.agreement(each, values) > SURELY for each in self.expected.steps)
+
+    def _is_stray(self, block: Block) -> bool:
+        """Return whether a single number does not fit the announced matrix."""
+        if not block.is_single or self.label is None:
+            return False
+        shape = self.expected.shape(self.label.matrix)
+        return bool(shape) and shape[-2:] != (1, 1) and not (self.label.row and self.label.column)
 
     def _is_doubtful(self, grid: Grid) -> bool:
         """Return whether a matrix disagrees with the weak word above it, such as results."""
@@ -520,7 +536,7 @@ class _Collector(Keeper):
         """Read numbers under a name that is not a step."""
         if self.is_of_work(block.names) and not block.factors and not self._is_like_a_step(grid):
             self.note(block, "", "a line of work")
-        elif is_constant(block.names) and block.is_single:
+        elif is_constant(block.names) and (block.is_single or is_size(grid.rows)):
             self.note(block, "", "a dimension, or a number of its own")
         elif block.is_single:
             if any(map(str.isalpha, "".join(block.names))) and could_be_entry(block.names):
@@ -538,6 +554,13 @@ class _Collector(Keeper):
         else:
             several = len(set(numbers_in(block.text))) > MOST_ALONE
             self.leave(block, "a number alone", could_be=several)
+
+
+def _says_only(text: str) -> bool:
+    """Return whether words are a label: they end in a sign, or are one or two words."""
+    are_few = len(re.findall(r"[^\W\d_]{2,}", text)) <= MOST_ALONE
+    has_numbers = any(map(str.isdigit, text.lstrip("0123456789.) \t")))
+    return text.endswith(("=", ":")) or (are_few and not has_numbers)
 
 
 def _key(rows: Rows) -> tuple[tuple[str, ...], ...]:

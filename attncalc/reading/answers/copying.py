@@ -49,6 +49,12 @@ class Copies:
         values = values_of(grid.heads)
         return values.shape[0] == 1 and any(np.array_equal(values[0], row) for row in self._rows)
 
+    def is_row(self, grid: Grid) -> bool:
+        """Return whether a row resembles one of a given matrix, perhaps with a copying error."""
+        values = values_of(grid.heads)
+        is_row = values.shape[0] == 1 < values.size
+        return is_row and any(share_alike(values[0], row) >= LIKE for row in self._rows)
+
     def is_unlike(self, name: str, grid: Grid) -> bool:
         """Return whether a matrix has few numbers of the given matrix with its name."""
         values, given = values_of(grid.heads), self.given[name]

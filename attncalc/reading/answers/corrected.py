@@ -27,6 +27,19 @@ _OF_SUMS = (0.0, 1.0, 100.0)
 """What rows sum to: a sentence with these numbers alone may be about sums."""
 _BEHIND = re.compile(r"<[-=]+|←|⟵|--+>?|//|[#%](?= )|(?<=[\d)\]]) {1,9}\((?=[^\W\d_])")
 """What separates a remark from the numbers before it."""
+_TIME, _FORWARDED = re.compile(r"\d{1,2}[:.h]\d\d"), re.compile(r"\s{0,8}-{3,20} ?[^\W\d_]")
+
+
+def quoted_lines(text: str) -> set[int]:
+    """Return the lines of an older mail that a mail quotes: what is above it replaces it."""
+    lines, behind, first = text.split("\n"), "", 0
+    for number, line in reversed([*enumerate(lines, start=1)]):
+        is_head = line.rstrip().endswith(":") and _TIME.search(line) is not None
+        is_quote = is_head and (line.lstrip().startswith(">") or behind.lstrip().startswith(">"))
+        if is_quote or (_FORWARDED.match(line) and line.rstrip().endswith("---")):
+            first = number
+        behind = line if line.strip() else behind
+    return {*range(first, len(lines) + 1)} if first else set()
 
 
 def with_corrected(

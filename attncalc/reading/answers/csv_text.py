@@ -3,109 +3,75 @@
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import accumulate, groupby, pairwise
+from dataclasses import dataclass, field
+from itertools import accumulate, groupby, pairwise, takewhile
 
+import numpy as np
+
+from attncalc.base.errors import InputError
 from attncalc.problem.serialising import RESULTS
 from attncalc.reading.answers.answer import (
     Answer,
+    Unread,
+    WrittenConnection,
+    is_sparse,
     renumbered,
 )
 from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.lines import attention_in, connection_in, is_about_lines, names_in
+from attncalc.reading.answers.map_lines import MapReader, told_in
 from attncalc.reading.answers.own_page import MapLines
-from attncalc.reading.answers.raw import BLANK, trouble, unread
+from attncalc.reading.answers.raw import Raw, assembled, unread
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, delimiter_of, rows_of
+from attncalc.reading.naming.at_hand import name_at_hand
 from attncalc.reading.naming.keys import name_of_key
-from attncalc.reading.naming.name import head_in
+from attncalc.reading.naming.name import head_in, name_in
+from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.numerals import is_number_cell
-from attncalc.reading.plain.rows import Rows
+from attncalc.reading.plain.rows import Rows, without_names
 
 LONGEST_SHEET = 20_000
 """The largest number of lines of a sheet that are searched for matrices side by side."""
 _COMMA = re.compile(r"[+\-−]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _COUNTED = re.compile(r"([QKVqkv])_?\d{1,2}")
 """A column of queries, keys or values."""
-_OF_MAP = "connections"
-_BESIDE = ("settings", "conventions", "problem", "notes", "work", "patterns")
-"""Files and blocks beside the steps that contain none."""
+_OWN = ("settings", "conventions", "problem")
+"""Files beside the steps that contain none."""
+_WORDS = ("connections", "notes", "work")
+
+
+@dataclass
+class _Block:
+    """The rows below a name; a spreadsheet pads every line with empty cells."""
+
+    name: str
+    is_padded: bool = False
+    decimal_comma: bool = False
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether its first row has an empty corner, as between names of rows and columns."""
+        return bool(self.rows) and not self.rows[0].cells[0]
 
 
 def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answer:
-    """Return the answer of a sheet in any layout."""
+    """Return the answer of a sheet: named blocks, or any other layout."""
+    try:
+        answer, reason = read_csv_answer(text, place, expected), None
+    except InputError as error:
+        answer, reason = None, error
     expected = expected or Expected()
-    answer = _read({"": text}, place, expected)
-    return or_side_by_side(answer, text, place, expected)
-
-
-def read_csv_folder(
-    texts: Mapping[str, str], place: str, expected: Expected | None = None
-) -> Answer:
-    """Return the answer of files by their names: Q.csv contains Q, or its heads in blocks."""
-    is_step = {stem: bool(name_of_key(stem)) or stem.lower() == _OF_MAP for stem in texts}
-    steps = {stem: text for stem, text in texts.items() if is_step[stem]}
-    answer = _read(steps, place, expected or Expected())
-    others = [stem for stem in texts if not is_step[stem] and stem.lower() not in _BESIDE]
-    not_read = (unread(stem, texts[stem]) for stem in others)
-    return replace(answer, unread=(*answer.unread, *not_read))
-
-
-def _read(texts: Mapping[str, str], place: str, expected: Expected) -> Answer:
-    """Return the answer of sheets, each below its name, with the line numbers of each."""
-    of_map = MapLines(expected.names)
-    lines = [
-        line
-        for name, text in texts.items()
-        for line in _lines_of_sheet(text, f"{place}/{name}" if name else place, of_map, name)
-    ]
-    answer = read_text_answer("\n".join(text for _, text in lines), place, expected)
-    answer = renumbered(answer, [number for number, _ in lines])
-    named = tuple(map(of_map.named, answer.connections or ()))
-    return replace(answer, connections=named or answer.connections)
-
-
-def _lines_of_sheet(
-    text: str, place: str, of_map: MapLines, name: str = ""
-) -> Iterator[tuple[int, str]]:
-    """Yield the rows of a sheet as numbered lines with tabs between cells.
-
-    Of attncalc's own sheets, only the answer is there, with numbers for the names of tokens. Blank
-    cells below a name are marked, unless a program filled up all lines with blank cells.
-    """
-    rows = _rows_of_sheet(text, place)
-    start = next((i for i, row in enumerate(rows, start=1) if row.filled == [RESULTS]), 0)
-    is_own, may_be_blank, count, width, last = start > 0 or bool(name), bool(name), 0, 0, 0
-    if name:
-        yield 0, f"{name.replace('_', ' ')}:"
-    for row in rows[start:]:
-        yield from ((number, "") for number in range(last + 1, row.line))
-        last, cells = row.line, row.cells
-        is_of_map = is_own and name == _OF_MAP
-        is_alone = len(row.filled) == 1 and cells[0] != "" and not is_number_cell(cells[0])
-        if is_alone and not (is_of_map and name_of_key(cells[0]) is None):
-            name, may_be_blank, count, width = cells[0].rstrip(":"), len(cells) == 1, 0, 0
-        elif is_of_map:
-            cells = [" ".join(map(of_map.told, row.filled))]
-        elif is_own and name in _BESIDE:
-            cells = []
-        elif is_own and row.filled and (count or not cells[0]):  # numbers for names
-            width = width or max(k for k, cell in enumerate(cells, start=1) if cell)
-            own = [cell or BLANK for cell in cells[1:width]]
-            cells = [str(count), *own] if count else ["", *map(str, range(1, width))]
-            count += 1
-        elif may_be_blank and len(cells) > 1:
-            cells = [cell or BLANK for cell in cells]
-        yield row.line, "\t".join(cells).rstrip("\t").replace("\n", " ")
-
-
-def _rows_of_sheet(text: str, place: str) -> list[Row]:
-    """Return the rows of a sheet, with decimal points."""
-    delimiter = delimiter_of(text)
-    rows = rows_of(text, delimiter, Faults(place), blank=True)
-    if delimiter == ",":
-        return [*rows]
-    return [Row([*map(_with_point, row.cells)], row.line) for row in rows]
+    if answer and answer.matrices and not any(_trouble(answer, expected)[:2]):
+        return answer
+    other = read_text_answer(_with_tabs(text, place), place, expected)
+    found = [each for each in (answer, or_side_by_side(other, text, place, expected)) if each]
+    best = min(found, key=lambda each: _trouble(each, expected))
+    if reason and not best.matrices:
+        raise reason
+    return best
 
 
 def or_side_by_side(answer: Answer, text: str, place: str, expected: Expected) -> Answer:
@@ -113,17 +79,17 @@ def or_side_by_side(answer: Answer, text: str, place: str, expected: Expected) -
 
     A sheet in a text has tabs between its cells.
     """
-    if not any(trouble(answer, expected)[:2]):
+    if not any(_trouble(answer, expected)[:2]):
         return answer
     beside = _side_by_side(text, place, expected)
-    is_better = beside is not None and trouble(beside, expected) < trouble(answer, expected)
+    is_better = beside is not None and _trouble(beside, expected) < _trouble(answer, expected)
     return beside if beside is not None and is_better else answer
 
 
 def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
     """Return the answer of a sheet with matrices side by side, separated by empty columns."""
     lines: list[tuple[int, str]] = []
-    are_beside = False
+    are_beside, heads = False, dict[int, int]()
     sheet = _with_tabs(text, place).split("\n")
     cells = [line.split("\t") for line in sheet]
     width = max(map(len, cells))
@@ -133,9 +99,9 @@ def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
         are_beside = are_beside or bool(bands)
         if len(lines) + len(rows) * len(bands) > LONGEST_SHEET:
             return None
-        heads = {head for cell in cells[rows[0]] if (head := head_in(cell))}
-        for start, stop in bands or [(0, width)]:
-            name = _name_of(cells[rows[0]][start:stop], heads) if bands else ""
+        names = _names_of(bands, [cells[i] for i in rows], heads)
+        heads = next(filter(None, (_heads_over(cells[i]) for i in rows)), heads)
+        for (start, stop), name in zip(bands or [(0, width)], names or [""], strict=True):
             lines += [(rows[0] + 1, name)] if name else []
             lines += _lines_of_band(rows, [cells[i][start:stop] for i in rows])
             lines.append((rows[-1] + 1, ""))
@@ -168,10 +134,28 @@ def _sections_of(cells: Rows) -> Callable[[int], tuple[bool, int]]:
     return lambda i: (not filled[i], sections[i])
 
 
-def _name_of(cells: Sequence[str], heads: set[int]) -> str:
-    """Return the name of a band whose columns are counted, and its only head; "" for others."""
-    letter = _letter_of(cells)
-    return f"{letter} (head {min(heads)})" if letter and len(heads) == 1 else letter
+def _heads_over(cells: Sequence[str]) -> dict[int, int]:
+    """Return the heads that a line names, by their first column: Head 1, blanks, Head 2."""
+    said = {j: head_in(cell) for j, cell in enumerate(cells) if cell}
+    return said if len(said) > 1 and all(said.values()) else {}
+
+
+def _names_of(
+    bands: Sequence[tuple[int, int]], rows: Sequence[Sequence[str]], heads: Mapping[int, int]
+) -> list[str]:
+    """Return the names of bands if a line above gives their heads: one name is that of each."""
+    letters = [_letter_of(rows[0][a:b]) for a, b in bands]
+    if all(letters):
+        of = [head for cell in rows[0] if (head := head_in(cell))]
+        return [f"{each} (head {of[0]})" if len({*of}) == 1 else each for each in letters]
+    if not bands or not heads:
+        return [""] * len(bands)
+    places = sorted(heads)
+    own = [max((j for j in places if j <= b), default=places[0]) for _, b in bands]
+    said = [rows[0][a] if len(rows[0]) > a and name_in(rows[0][a]) else "" for a, _ in bands]
+    if not said[0] or {*said[1:]} - {"", said[0]} or len({*own}) < len(bands):
+        return [""] * len(bands)
+    return [f"{said[0]} (head {heads[j]})" for j in own]
 
 
 def _letter_of(cells: Sequence[str]) -> str:
@@ -198,15 +182,170 @@ def _bands(rows: Rows) -> list[tuple[int, int]]:
     return bands if len(bands) > 1 and are_matrices else []
 
 
+def _trouble(answer: Answer, expected: Expected) -> tuple[bool, int, int]:
+    """Return whether nothing was read, how many parts are unread or odd, and numbers missing."""
+    shaped = {name: matrix for name, matrix in answer.matrices.items() if name in expected.steps}
+    odd = sum(not expected.fits(name, matrix.values) for name, matrix in shaped.items())
+    read = sum(int(np.isfinite(matrix.values).sum()) for matrix in shaped.values())
+    missing = sum(np.size(key) for key in expected.steps.values()) - read
+    return not answer.matrices, len(answer.faults) + len(answer.unread) + odd, max(0, missing)
+
+
 def _with_tabs(text: str, place: str) -> str:
     """Return a sheet as lines with tabs between cells."""
+    delimiter = delimiter_of(text)
     lines = [""]
-    for row in _rows_of_sheet(text, place):
+    for row in rows_of(text, delimiter, Faults(place), blank=True):
+        cells = [_with_point(cell) if delimiter != "," else cell for cell in row.cells]
         lines += [""] * (row.line - len(lines))
-        lines.append("\t".join(row.cells).rstrip("\t").replace("\n", " "))
+        lines.append("\t".join(cells).rstrip("\t").replace("\n", " "))
     return "\n".join(lines[1:])
+
+
+def read_csv_answer(text: str, place: str, expected: Expected | None = None) -> Answer:
+    """Return the answer of one file of blocks; in attncalc's output, of those after the problem."""
+    delimiter = delimiter_of(text)
+    rows = list(rows_of(text, delimiter, Faults(place), blank=True))
+    for i, row in enumerate(rows):
+        if row.filled == [RESULTS]:
+            rows = rows[i + 1 :]
+            break
+    blocks = _blocks(rows, decimal_comma=delimiter != ",")
+    if not blocks:
+        raise InputError(f"{place}: no step is named: head each block with its name, as Q")
+    taken = {id(row) for block in blocks for row in block.rows}
+    before = takewhile(lambda row: id(row) not in taken, rows)
+    lost = [
+        Unread(row.line, " ".join(row.filled), "no name of a step is above it", True)
+        for row in before
+        if any(is_number_cell(_with_point(cell)) for cell in row.filled)
+    ]
+    return _answer(place, blocks, lost, expected)
+
+
+def read_csv_folder(
+    texts: Mapping[str, str], place: str, expected: Expected | None = None
+) -> Answer:
+    """Return the answer of files by their names: Q.csv contains Q, or its heads in blocks."""
+    blocks: list[_Block] = []
+    not_read: list[Unread] = []
+    for stem, text in texts.items():
+        if name_of_key(stem) or stem.lower() in _WORDS:
+            delimiter = delimiter_of(text)
+            rows = list(rows_of(text, delimiter, Faults(f"{place}/{stem}"), blank=True))
+            blocks += _blocks(rows, stem, decimal_comma=delimiter != ",")
+        elif stem.lower() not in _OWN:
+            not_read.append(unread(stem, text))
+    return _answer(place, blocks, not_read, expected)
+
+
+def _blocks(rows: list[Row], name: str = "", *, decimal_comma: bool) -> list[_Block]:
+    """Split rows into blocks at lines with a single name; `name` is that of the first."""
+    blocks = [_Block(name, decimal_comma=decimal_comma)] if name else []
+    for row in rows:
+        heading = _heading(row, may_be_padded=not (blocks and blocks[-1].is_labelled))
+        of_map = bool(blocks) and blocks[-1].name.lower() == "connections"
+        if of_map and name_of_key(heading) is None and heading.lower() not in (*_WORDS, *_OWN):
+            heading = ""  # a sentence
+        if heading and (not name or _is_head_of(heading, name)):
+            blocks.append(_Block(heading, len(row.cells) > 1, decimal_comma))
+        elif blocks:
+            blocks[-1].rows.append(row)
+    return blocks
+
+
+def _is_head_of(heading: str, name: str) -> bool:
+    """Return whether a line in the file of a step names one of its heads: "A head 2" in A.csv."""
+    part, whole = name_of_key(heading), name_of_key(name)
+    if part is None or whole is None or part.matrix != whole.matrix:
+        return False
+    return part.head > 0 or part.number > 0
+
+
+def _heading(row: Row, *, may_be_padded: bool) -> str:
+    """Return the name that a line gives to the rows below it, or "".
+
+    Spreadsheets pad it with empty cells; among labeled rows, an empty row looks the same.
+    """
+    name = row.cells[0].rstrip(":")
+    if len(row.cells) == 1:
+        return name if name[:1].isalpha() or name_at_hand(name) else ""
+    return name if may_be_padded and len(row.filled) == 1 and name_of_key(name) else ""
+
+
+def _answer(
+    place: str,
+    blocks: list[_Block],
+    not_read: Sequence[Unread] = (),
+    expected: Expected | None = None,
+) -> Answer:
+    found: list[Raw] = []
+    connections: list[WrittenConnection] = []
+    for block in blocks:
+        if block.name.lower() == "connections":
+            lines, missed = _map([row for row in block.rows if row.filled], expected)
+            connections += lines
+            not_read = [*not_read, *missed]
+        elif block.name.lower() not in _WORDS and any(row.filled for row in block.rows):
+            cells = without_names(_cells(block))
+            found.append(Raw(block.name, 0, cells, block.rows[0].line))
+    return assembled(place, found, not_read, connections or None)
+
+
+def _map(
+    rows: Sequence[Row], expected: Expected | None
+) -> tuple[list[WrittenConnection], list[Unread]]:
+    """Return the lines of the map in rows, and the rows that are not understood."""
+    of_map = MapLines(expected.names if expected else ())
+    knows = MapReader(expected or Expected()).knows
+    stated = [(row, _connection(row, of_map)) for row in rows]
+    own = [line for _, line in stated if line]
+    # a heading with one cell is not a line of the map
+    rest = [row for row, line in stated if not line and len(row.filled) == 1]
+    if not own or not all(knows(each) and each.output.strip() for each in own):
+        own, rest = [], [*rows]
+    told, missed = told_in([Line(row.line, _as_line(row)) for row in rest], expected)
+    return [*own, *told], missed
+
+
+def _as_line(row: Row) -> str:
+    """Return a row as a line of text: a sentence, or cells between bars."""
+    text = " ".join(row.filled)
+    is_sentence = len(row.filled) == 1 or is_about_lines(text)
+    return text if is_sentence else f"| {' | '.join(row.cells)} |"
+
+
+def _cells(block: _Block) -> Rows:
+    """Return the cells of a block, without padding."""
+    rows = [row.cells for row in block.rows]
+    width = max(map(len, rows))
+    if block.is_padded:
+        width = max(i for row in rows for i, cell in enumerate(row, start=1) if cell)
+        while not any(rows[-1]):
+            rows = rows[:-1]
+    is_filled_up = not is_sparse(width * len(rows), sum(map(len, rows)))
+    return [
+        [_with_point(cell) if block.decimal_comma else cell for cell in row[:width]]
+        + [""] * (width - len(row) if len(row) > 1 and is_filled_up else 0)
+        for row in rows
+    ]
 
 
 def _with_point(cell: str) -> str:
     """Return a number with a decimal comma as one with a point; other text is unchanged."""
     return cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
+
+
+def _connection(row: Row, of_map: MapLines) -> WrittenConnection | None:
+    """Read a sentence of attncalc's own form, or an output with its solid and dashed line."""
+    told = (connection_in(of_map.told(cell)) for cell in row.cells)
+    sentence = next((of_map.named(each) for each in told if each), None)
+    if sentence:
+        of = attention_in(row.cells[0]) or sentence.of
+        return sentence._replace(head=head_in(row.cells[0]), of=of)
+    if any(map(is_about_lines, row.cells)):
+        return None  # not filled in
+    if len(row.cells) < 2 or row.cells[0].lower() in ("output", "outputs"):
+        return None
+    output, most, *second = row.cells
+    return WrittenConnection(0, output, names_in(most), names_in(second[0] if second else ""))

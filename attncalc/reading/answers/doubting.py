@@ -99,8 +99,8 @@ def leave_noise(
 ) -> None:
     """Note that unread numbers are no step, if all steps were read and none would be right by them.
 
-    An entry that disagrees with the key may be a misreading only if the number of the key is
-    unread, outside of sentences.
+    Numbers that repeat entries of the answer change nothing; an entry that disagrees with the key
+    may be a misreading only if the number of the key is unread.
     """
     if not expected.steps or not all(name in matrices for name in expected.steps):
         return
@@ -109,8 +109,11 @@ def leave_noise(
         return
     off = [keys[name][~near(matrices[name].values, keys[name])] for name in keys]
     right = np.concatenate([each.ravel() for each in off])
+    known = {value for each in matrices.values() for value in each.values.ravel().tolist()}
     for place, each in enumerate(found.unread):
-        if each.why == IN_SENTENCE or not _would_be_right(numbers_of(each.text), right):
+        said = numbers_of(each.text)
+        is_old = each.why == IN_SENTENCE and (_repeats(said, known) or _count(said))
+        if is_old or not _would_be_right(said, right):
             found.unread[place] = each._replace(could_be_matrix=False)
 
 
@@ -120,6 +123,18 @@ def _would_be_right(said: list[Number], right: Matrix) -> bool:
     if not said or np.array_equal(values, np.arange(values.size) + 1):
         return False
     return bool(near(values[:, None], right[None, :]).any(axis=-1).mean() >= SOUND)
+
+
+def _count(said: list[Number]) -> bool:
+    """Return whether numbers are all those from 0 or 1 on, in any order: 1, 2, 1, 3."""
+    values = {each.value for each in said}
+    return any(values == {*range(start, start + len(values))} for start in (0, 1))
+
+
+def _repeats(said: list[Number], known: set[float]) -> bool:
+    """Return whether all decimals of a text are in the matrices of the answer."""
+    decimals = {each.value for each in said if each.entry.decimals}
+    return bool(decimals) and decimals <= known
 
 
 def _is_off(

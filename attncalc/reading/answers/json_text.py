@@ -9,22 +9,16 @@ from math import prod
 from typing import Any
 
 from attncalc.base.errors import InputError
-from attncalc.reading.answers.answer import (
-    Answer,
-    Unread,
-    WrittenConnection,
-    WrittenMatrix,
-    renumbered,
-)
+from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import connections_in
 from attncalc.reading.answers.map_choice import stated_map
 from attncalc.reading.answers.map_lines import MapReader, told_in
 from attncalc.reading.answers.map_unread import UNCLEAR, lines_that_may_state
 from attncalc.reading.answers.map_words import lexemes_in
-from attncalc.reading.answers.parts import lines_from_one
-from attncalc.reading.answers.raw import Raw, as_text, is_given, trouble, unread
+from attncalc.reading.answers.raw import Raw, assembled, is_given, unread
 from attncalc.reading.answers.text import read_text_answer
+from attncalc.reading.answers.witness import is_side_by_side
 from attncalc.reading.cells import Faults, in_words
 from attncalc.reading.json_text import parse, plain
 from attncalc.reading.naming.keys import name_of_key
@@ -70,13 +64,8 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
     if next(steps, None):
         why = f"only the first {MOST_NAMES:,} names are read"
         not_read.append(Unread(0, "…", why, could_be_matrix=True))
-    answer = read_text_answer(as_text(found), place, expected)
-    answer = renumbered(answer, [0] * len(found))
-    drawn = None if connections is None else lines_from_one(connections)
-    answer = replace(answer, connections=drawn, unread=(*not_read, *answer.unread))
-    if expected is None:
-        return answer
-    if not drawn:
+    answer = assembled(place, found, not_read, connections, expected)
+    if expected is not None and not answer.connections:
         told = map_told(content, place, expected, answer.matrices)
         left = [
             each._replace(why=UNCLEAR, of_map=True)
@@ -87,15 +76,13 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
             if not (told and _are_inputs(each.text))
         ]
         answer = replace(answer, connections=told, unread=(*left,))
-    if not any(trouble(answer, expected)):
+    if expected is None or not (answer.has_unread_matrix or _are_misfits(answer, expected)):
         return answer
-    lines = [*_outline(content)]
-    other = renumbered(read_text_answer("\n".join(lines), place, expected), [0] * len(lines))
-    of_map = [each for each in answer.unread if each.of_map]
-    other = replace(
-        other, connections=answer.connections or other.connections, unread=(*of_map, *other.unread)
-    )
-    return min((answer, other), key=lambda each: trouble(each, expected))
+    other = read_text_answer("\n".join(_outline(content)), place, expected)
+    more = len(other.matrices) - len(answer.matrices) + _are_misfits(answer, expected)
+    if more <= 0 or _are_misfits(other, expected):
+        return answer
+    return replace(other, connections=answer.connections or other.connections)
 
 
 def map_told(
@@ -175,6 +162,17 @@ def _records(values: list[Any], head: int) -> list[list[str]]:
         return []
     rows = [[*map(_listing, each.values())] for each in values]
     return [[str(key).replace("_", " ") for key in keys], ["---" for _ in keys], *rows]
+
+
+def _are_misfits(answer: Answer, expected: Expected) -> bool:
+    """Return whether a step does not have its shape, with its heads side by side or not."""
+    steps = expected.steps
+    read = answer.matrices.items()
+    return any(
+        each.problem
+        or not (expected.fits(n, each.values) or (n in steps and is_side_by_side(each, steps[n])))
+        for n, each in read
+    )
 
 
 def _outline(value: Any, names: tuple[str, ...] = ()) -> Iterator[str]:
@@ -348,10 +346,7 @@ def _add(key: str, value: Any, found: list[Raw], not_read: list[Unread], head: i
     for number, rows in enumerate(heads, start=1):
         listed = [_listed_of(row) for row in _listed_of(rows)]
         cells = [[_cell(cell) for cell in row] for row in listed]
-        if is_step or len(cells) > 1:
-            found.append(Raw(key, number if len(heads) > 1 else head, cells))
-        else:
-            not_read.append(unread(key, " ".join(cells[0])))
+        found.append(Raw(key, number if len(heads) > 1 else head, cells))
 
 
 def _listed_of(value: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from attncalc.problem.fields import MATRICES
+from attncalc.problem.fields import MATRICES, own_name
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.reading.answers.answer import Taken, Unread, WrittenConnection
 from attncalc.reading.answers.copying import Copies
@@ -14,6 +14,7 @@ from attncalc.reading.answers.labels import Labels
 from attncalc.reading.answers.parts import Part, values_of
 from attncalc.reading.answers.prose import is_constant, is_worked
 from attncalc.reading.naming.at_hand import is_step_at_hand
+from attncalc.reading.naming.layer_words import kind_of
 from attncalc.reading.naming.name import Name
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
@@ -40,6 +41,8 @@ class Loose:
     own_name: str = ""
     head: int = 0
     is_correction: bool = False
+    kind: str = ""
+    """The word directly above it: mu or var, without a layer."""
     given: str = ""
     """The given matrix whose name it has, with other numbers."""
 
@@ -89,8 +92,11 @@ class Keeper(Labels):
             self._given(block, grid, name)
             return
         name = self.of_one_head(name, grid)
+        if (given := self._copied(name, grid)) is not None:
+            self.note(block, given, "given, copied")
+            return
         grid = self.without_counts(grid, name)
-        name = self.with_number(name, grid)
+        name = self._of_row(self.with_number(name, grid), grid, block)
         if name.matrix.endswith("S_masked") and self._is_mask(name, grid):
             self.note(block, "", "the mask itself")
         elif _is_too_large(name, block, grid):
@@ -136,6 +142,20 @@ class Keeper(Labels):
         agreement = self.expected.agreement
         return agreement(name.matrix, read) > SURELY > agreement(name.matrix, values_of(grid.heads))
 
+    def _copied(self, name: Name, grid: Grid) -> str | None:
+        """Return the given matrix that a grid copies, if the grid does not fit its name.
+
+        Return "" for a row of one: "for x1 = (1, 0, 2)" is not a query. Return None if it is not a
+        copy.
+        """
+        given = self.copies.is_copy(grid)
+        if given and not self.fits(name, grid):
+            return given
+        heads = self.expected.heads(name.matrix) or 1
+        widths = [count * w for w in self.expected.shape(name.matrix)[-1:] for count in (1, heads)]
+        is_other = name.row and widths and len(grid.rows[0]) not in widths
+        return "" if is_other and self.copies.is_row(grid) else None
+
     def of_one_head(self, name: Name, grid: Grid) -> Name:
         """Return the name of outputs as those of one head, if they fit nothing else."""
         if name.matrix != "O":
@@ -170,6 +190,21 @@ class Keeper(Labels):
         if matrix in STEPS or matrix in steps or is_step_at_hand(matrix):
             return matrix in self.expected.given and matrix not in steps
         return matrix in MATRICES
+
+    def _of_row(self, name: Name, grid: Grid, block: Block) -> Name:
+        """Return the name of one row, if a token was named above a single row.
+
+        Below it, an ordinal is not that of a row of scores, weights or outputs: the fourth
+        is masked, weights: ….
+        """
+        shape = self.expected.shape(name.matrix)
+        is_below = 0 < self.token[0] < block.line and own_name(name.matrix)[:1] in ("S", "A", "O")
+        if is_below and name.how == "words" and not name.column:
+            name = name._replace(row=0)
+        is_place = name.row or name.column or name.number or len(grid.heads) > 1
+        if is_place or not self.token[1] or len(grid.rows) > 1 or shape[-2:-1] == (1,):
+            return name
+        return name._replace(row=self.token[1])
 
     def _keep_heads(self, block: Block, grid: Grid, name: Name, how: str) -> None:
         again, self.again = self.again, False
@@ -208,8 +243,11 @@ class Keeper(Labels):
         if block.is_single and block.work:
             self.note(block, "", "a line of work")  # x1 = (1, 1): 0+1 = 1
             return
+        if not block.is_single and len(grid.rows) > 1 and self._is_rather_a_step(grid):
+            self.keep_loose(block, grid, "")
+            return
         may_be_other = name.how == "words" or name.matrix not in given
-        is_other = may_be_other and not self.copies.name_of(grid) and not self.copies.holds(grid)
+        is_other = may_be_other and not self.copies.name_of(grid) and not self.copies.is_row(grid)
         if given and is_other and not block.is_single:
             self.keep_loose(block, grid, "" if name.matrix in given else name.matrix)
             return
@@ -217,11 +255,18 @@ class Keeper(Labels):
             self.keep_loose(block, grid, "")
             self.found.loose[-1].given = name.matrix
             return
-        if given and is_other and name.how != "words":
+        if given and is_other and name.how != "words" and not self.copies.holds(grid):
             self.leave(block, f"{name.matrix} is not given", could_be=True)
             return
         self.copies.compare(name.matrix, block, self.found.remarks)
         self.note(block, name.matrix, "given, copied")
+
+    def _is_rather_a_step(self, grid: Grid) -> bool:
+        """Return whether a matrix agrees fully with a step, and not fully with the given matrix."""
+        if len(grid.heads) > 1 or self.copies.is_copy(grid):
+            return False
+        values = values_of(grid.heads)
+        return any(self.expected.agreement(step, values) == 1 for step in self.expected.steps)
 
     def with_number(self, name: Name, grid: Grid) -> Name:
         """Return a name whose bare number after a capital is decided: a head, or a row."""
@@ -296,7 +341,10 @@ class Keeper(Labels):
         after = len(self.found.parts)
         is_below = not own_name and (self.head_is_wide or self.head_is_new)
         head = self.head if is_below else 0
-        self.found.loose.append(Loose(block, grid, after, own_name, head, self.again))
+        kind = kind_of(self.before.text) if self.before and not own_name else ""
+        steps = (step.rpartition(".")[2] for step in self.expected.steps)
+        kind = kind if any(step.startswith(f"{kind}_") for step in steps) else ""
+        self.found.loose.append(Loose(block, grid, after, own_name, head, self.again, kind))
         self.again = False
 
 

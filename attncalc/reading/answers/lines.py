@@ -6,7 +6,6 @@ from typing import Any
 
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.html_page import unescaped
-from attncalc.reading.naming.name import head_in
 
 LONGEST_LINE = 2000
 _SENTENCE = re.compile(r"\bOutput\s+(\S.{0,199}?)\s*(?::|->|→|=>)(?=\s|$)\s*(.*)", re.IGNORECASE)
@@ -45,7 +44,7 @@ def attention_in(text: str) -> str:
 def connection_in(line: str, head: int = 0, of: str = "") -> WrittenConnection | None:
     """Return the connection that a sentence states, or None.
 
-    line: the sentence; the words before "Output" may name the attention and its head.
+    line: the sentence; the words before "Output" may name the attention.
     head, of: the head and the attention mentioned before.
 
     >>> connection_in("Output 2: most input 3 (0.99), second inputs 1 and 2 (0.01 each)")[1:4]
@@ -58,8 +57,7 @@ def connection_in(line: str, head: int = 0, of: str = "") -> WrittenConnection |
     if match is None or _SENTENCE.search(match[2]):  # of several outputs
         return None
     parts = _parts(match[2])
-    before = plain[: match.start()]
-    head, of = head_in(before) or head, attention_in(before) or of
+    of = attention_in(plain[: match.start()]) or of
     if all(set(text.strip(" .")) <= {"_"} for text in parts.values()):
         return None  # a line to fill in
     return WrittenConnection(

@@ -11,6 +11,7 @@ from attncalc.reading.answers.copying import Copies
 from attncalc.reading.answers.expected import MASKS, Expected, is_multiple, share_alike
 from attncalc.reading.answers.keeping import Collected, Loose
 from attncalc.reading.answers.parts import Part, values_of
+from attncalc.reading.naming.layer_words import kind_of
 
 ENOUGH_ALONE, ENOUGH = 1 / 3, 1 / 2
 """The share of numbers that must be right, if one step fits, and if several do.
@@ -53,7 +54,7 @@ def _place(
         loose.grid = grid._replace(heads=([[cell] for cell in grid.rows[0]],))
         values = values.T
         found.tell(loose.block.line, "this row is taken as a column")
-    best = _best(fits)
+    best = fits[0] if loose.kind and len(fits) == 1 else _best(fits)
     is_another = loose.own_name and best is not None and best.share == 1
     if (again := written.already(values)) and not is_another:
         _note(found, loose, again, f"{again} again")
@@ -90,14 +91,17 @@ def _fits(
     loose: Loose, values: Matrix, found: Collected, expected: Expected, written: "_Written"
 ) -> list[_Fit]:
     """Return the missing steps with this shape, between the steps around the matrix."""
+    if loose.own_name and _is_of_loss(loose.own_name):
+        return []
     there, partly = written.steps
     order = list(expected.steps)
     low, high = _between(loose, found, order)
+    kind = kind_of(loose.own_name) if loose.own_name else loose.kind
     scores = [part for part in found.parts if own_name(part.name) == "S" and part.is_whole][-1:]
     fits = []
     for name in order[max(0, low + 1) : high]:
         key, own = expected.steps[name], own_name(name)
-        if name in partly:
+        if name in partly or (kind and not own.startswith(f"{kind}_")):
             continue
         if key.ndim == values.ndim and (name, 0) not in there:
             if key.shape == values.shape and _is_masked(key) == _is_masked(values):
@@ -116,6 +120,10 @@ def _fits(
 def _is_masked(matrix: Matrix) -> bool:
     """Return whether a matrix excludes entries."""
     return bool((matrix <= MASKS).any())
+
+
+def _is_of_loss(own: str) -> bool:
+    return len(own.strip()) > 60 or "loss" in own.lower() or "grad" in own.lower()
 
 
 def _between(loose: Loose, found: Collected, order: list[str]) -> tuple[int, int]:

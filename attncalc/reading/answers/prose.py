@@ -44,6 +44,7 @@ _TELEPHONE = re.compile(
     re.IGNORECASE,
 )
 """A telephone number, after its name or with + and a country, or with 0."""
+_PAGE = re.compile(r"\s*[-–—]+ \d{1,3} [-–—]+\s*")
 _DATE = re.compile(
     r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?=T?\b|T\d)"
     r"|(?:\bT?|(?<=\d)T)\d{1,2}:\d\d(?::\d\d)?\b"
@@ -137,6 +138,11 @@ def is_telephone(text: str) -> bool:
     return len(text) < 60 and _TELEPHONE.fullmatch(text.strip(" .")) is not None
 
 
+def is_page(text: str) -> bool:
+    """Return whether a line is the number of a page between dashes."""
+    return _PAGE.fullmatch(text) is not None
+
+
 def is_worked(names: list[str]) -> bool:
     """Return whether a name is of intermediate work: exp(s_1), the sum."""
     return any(_WORKED.search(name) for name in names)
@@ -154,6 +160,11 @@ def is_constant(names: list[str]) -> bool:
     (True, False)
     """
     return bool(names) and _CONSTANT.search(names[-1]) is not None and "/(" not in names[-1]
+
+
+def is_size(rows: list[list[str]]) -> bool:
+    """Return whether brackets may contain a size: (2, 3, 2)."""
+    return len(rows) == 1 and all(cell.isdigit() for cell in rows[0]) and len(rows[0]) <= 4
 
 
 def asks_for_work(text: str) -> bool:

@@ -9,6 +9,7 @@ from attncalc.reading.answers.expected import (
     MINUS_INFINITY_WRITTEN,
     SCORES,
     Expected,
+    are_weights,
     is_multiple,
     share_alike,
 )
@@ -57,9 +58,27 @@ def with_better_names(found: Collected, expected: Expected) -> list[Part]:
             if meant := next((each for each in options if each not in there), None):
                 own = [part for part in parts if part.name == name]
                 parts = _renamed(parts, own, meant, "the problem has no other", found)
+    parts = _weights_among_scores(parts, expected, found)
     for _ in range(PASSES):
         parts = _named_by_values(parts, expected, found)
     return _named_by_following(_pieces_by_values(parts, expected, found), expected, found)
+
+
+def _weights_among_scores(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return the parts with wrong scores renamed to missing weights, if they sum to 1."""
+    wholes = [each for each in parts if each.is_whole]
+    if "A" not in expected.steps or any(
+        each.name == "A" and expected.fits("A", each.values) for each in wholes
+    ):
+        return parts
+    for name in SCORES:
+        own = [each for each in wholes if each.name == name]
+        sides = [(part.values, part.values.T) for part in own]
+        are_off = all(expected.agreement(name, e) <= SURE for both in sides for e in both)
+        have_decimals = any((each != np.round(each)).any() for each, _ in sides)
+        if have_decimals and are_off and all(any(map(are_weights, both)) for both in sides):
+            return _renamed(parts, own, "A", "its rows or columns sum to 1", found)
+    return parts
 
 
 def _named_by_following(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:

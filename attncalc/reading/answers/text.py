@@ -22,7 +22,7 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.collecting import collected
-from attncalc.reading.answers.corrected import CORRECTED, with_corrected, with_scanned
+from attncalc.reading.answers.corrected import CORRECTED, quoted_lines, with_corrected, with_scanned
 from attncalc.reading.answers.doubting import leave_noise, questioned
 from attncalc.reading.answers.expected import SCORES, Expected, share_alike
 from attncalc.reading.answers.keeping import Collected
@@ -151,6 +151,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
         found.leave(document.cut_at, "…", "there is too much before it: what follows is not read")
     if document.is_full:
         found.leave(0, "…", f"only the first {MOST_GRIDS:,} matrices in brackets are looked at")
+    _leave_quoted(quoted_lines(plain), found)
     found.parts = with_better_names(found, expected)
     place_loose(found, expected)
     found.parts = [_with_masks(part, expected, found) for part in found.parts]
@@ -211,10 +212,9 @@ def _take_map(
     has_map = bool(found.connections)
     said = {} if of_map.is_complete(found.connections) else statements(lines, weights, labels)
     _take_lines(of_map.new(said, found.connections), texts, found)
-    own = [each for each in lines if not is_open(each[1])]
     half, near = set[int](), set[int]()
     if heads is not None and any(each.is_told for each in found.connections):
-        half, near = lines_in_part(found.connections, of_map.whole, own, heads, labels)
+        half, near = lines_in_part(found.connections, of_map.whole, lines, heads, labels)
         near -= {*chain(*said.values())}
     if has_map and _goes_on(lines, found, labels):
         half |= {each.line for each in found.connections if each.is_told}
@@ -223,6 +223,7 @@ def _take_map(
     if not of_map.is_complete(found.connections) and not any(e.of_map for e in found.unread):
         read = Counter(chain((each.line for each in found.connections), *said.values()))
         may_state = Counter({*of_map.missed})
+        own = [each for each in lines if not is_open(each[1])]
         for texts_of in (own, sentences_in(own)):
             is_begun = bool(found.connections)
             may_state |= Counter(lines_that_may_state(texts_of, labels, is_begun=is_begun))
@@ -520,6 +521,19 @@ def _matrices(
             continue
         matrices[name] = matrix_of(latest, expected.shape(name), expected.by_columns)
     return matrices
+
+
+def _leave_quoted(lines: set[int], found: Collected) -> None:
+    """Remove the steps of a quoted mail that the mail itself states whole."""
+    own = {part.name for part in found.parts if part.is_whole and part.line not in lines}
+    old = [part for part in found.parts if part.line in lines and part.name in own]
+    for loose in found.loose:
+        loose.after -= sum(part in old for part in found.parts[: loose.after])
+    found.parts = [part for part in found.parts if part not in old]
+    places = {(part.line, part.what) for part in old}
+    for i, each in enumerate(found.taken):
+        if (each.line, each.what) in places:
+            found.taken[i] = each._replace(what="", how="an older version, quoted")
 
 
 def _as_corrections(parts: list[Part], expected: Expected) -> list[Part]:

@@ -122,7 +122,7 @@ def witnessed(
     A slash is first that of a fraction, then a separator of numbers; one that is drawn as part of
     a bracket is neither.
     """
-    is_left = any(each.could_be_matrix for each in found.unread) and bool(expected.steps)
+    is_left = any(each.could_be_matrix for each in found.unread)
     if not is_left and all(_is_settled(matrices.get(n), k) for n, k in expected.steps.items()):
         return matrices
     keys = expected.steps
@@ -317,7 +317,7 @@ class Witness:
             self._take_copies(matrix)
         for name, written in read.items():
             self._locate(name, written)
-        guesses = {n for n in doubtful if self._is_misfit(n, read.get(n))}
+        guesses = {n for n in doubtful if self._is_guess(n) or self._is_misfit(n, read.get(n))}
         for name in guesses:
             self.free[[*self.own.get(name, ())]] = True
         self._take_named(doubtful, read, least=1)
@@ -506,7 +506,10 @@ class Witness:
     ) -> tuple[float, str, Cut] | None:
         """Return the most certain cut for a step of these values, if it is certain enough."""
         free = self.free.copy()
-        free[[*self.own.get(name, ())]] = True
+        if self._is_guess(name):
+            written = None
+        else:
+            free[[*self.own.get(name, ())]] = True
         if written is not None and written.shape == key.shape[::-1] != key.shape:
             return None  # its tokens are columns, which is reported
         wanted, least = key, ENOUGH
@@ -549,7 +552,7 @@ class Witness:
         """
         key = self.expected.steps[name]
         height, width = key.shape
-        groups = self._named_groups(name)
+        groups = self._named_groups(name, height, width)
         is_column = any(COLUMN.search(self._words(each)) for each in groups)
         is_of_shape = written is not None and not written.problem and written.shape == key.shape
         if is_of_shape and not is_column:
@@ -570,13 +573,18 @@ class Witness:
         cut = Cut(rows, near(self.values[np.array(rows)], key), "by name")
         return cut if self._is_parted(cut) and not self._is_factor(cut) else None
 
-    def _named_groups(self, name: str) -> list[list[int]]:
-        """Return the free groups under a name; single numbers only if there are no others."""
+    def _named_groups(self, name: str, height: int, width: int) -> list[list[int]]:
+        """Return the free groups under a name, without the counts of rows and columns."""
         free = self.free.copy()
         free[[*self.own.get(name, ())]] = True
         groups = [group for group, named in self.groups if named == name]
         widest = max(map(len, groups), default=0)
         groups = [each for each in groups if len(each) > 1 or widest == 1]
+        if len(groups) == height + 1 and self._are_counts(groups[0]):
+            groups = groups[1:]
+        are_wider = all(len(each) == width + 1 for each in groups)
+        if are_wider and self._are_counts([each[0] for each in groups]):
+            groups = [each[1:] for each in groups]
         return [group for group in groups if free[group].all()]
 
     def _groups(self) -> Iterator[tuple[list[int], str]]:
@@ -599,6 +607,10 @@ class Witness:
             yield group, name
             line = number
 
+    def _are_counts(self, places: list[int]) -> bool:
+        """Return whether numbers count rows or columns, from 0 or from 1."""
+        return len(places) > 1 and _are_counts([self.numbers[place] for place in places])
+
     def _is_in_prose(self, number: Number) -> bool:
         """Return whether a number is between two words: divided by the root of 2, then softmax."""
         here = self.lines[number.line - 1]
@@ -609,6 +621,10 @@ class Witness:
         """Return whether a matrix copies a given one, as a factor before a result."""
         given = (np.atleast_2d(each) for each in self.expected.given.values())
         return any(np.array_equal(written.values, each) for each in given)
+
+    def _is_guess(self, name: str) -> bool:
+        """Return whether a step was named only by its position and its shape."""
+        return any(e.what == name and e.how.startswith("taken as") for e in self.found.taken)
 
     def _is_misfit(self, name: str, written: WrittenMatrix | None) -> bool:
         """Return whether a step was read with another shape, and not as its transpose."""
@@ -786,7 +802,7 @@ class Witness:
 
     def _taken(self, name: str, cut: Cut, because: str) -> WrittenMatrix:
         """Return the matrix of a cut; its numbers are marked as used, and a remark is added."""
-        if name in self.own:
+        if name in self.own and not self._is_guess(name):
             self.free[[*self.own[name].difference(self.witnessed)]] = True
             self.left |= self.own[name] - {*cut.places}
             before = {number for row in self.rows.get(name, []) for number in row}

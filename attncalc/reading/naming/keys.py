@@ -28,16 +28,11 @@ def name_of_key(text: str) -> Name | None:
     return _name_of_key.__wrapped__(text) if names_there() else _name_of_key(text)
 
 
-def words_of_key(text: str) -> str:
-    """Return a key as words: score_sqrt2 is score / √2."""
-    return _ROOT.sub(" / √", without_tex(text).text.strip(" `*#:._-"))
-
-
 @lru_cache(maxsize=16_384)
 def _name_of_key(text: str) -> Name | None:
     if len(text) > LONGEST:
         return None
-    clean = words_of_key(text)
+    clean = _ROOT.sub(" / √", without_tex(text).text.strip(" `*#:._-"))
     if clean.isdigit() or not clean:
         return None
     name = name_in(clean) or name_in(clean.replace("_", " "))

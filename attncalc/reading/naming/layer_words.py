@@ -61,6 +61,13 @@ def step_of_layer(text: str, known: Container[str]) -> tuple[str, str] | None:
     return None if step_said is None else (step_said, "words")
 
 
+def kind_of(text: str) -> str:
+    """Return mu or var if a text names only this kind of matrix."""
+    said = _said(text) if len(text) <= LONGEST else None
+    word = (said or "").partition(" ")[0]
+    return word if word in ("mu", "var") else ""
+
+
 def _said(text: str) -> str | None:
     """Return the step that words and a number name; "" if they can mean several."""
     clean = _SQUARED.sub(" ", _LIST_NUMBER.sub("", text, count=1))

@@ -7,6 +7,7 @@ from typing import Literal
 from attncalc.reading.plain.marks import GRID
 from attncalc.reading.plain.numerals import is_number_cell, is_work
 from attncalc.reading.plain.rows import split_row
+from attncalc.reading.plain.valuing import value_of
 
 Kind = Literal["grid", "row", "work", "factors", "name", "nothing"]
 
@@ -145,7 +146,7 @@ def _kind(segment: str) -> tuple[Kind, str, str]:
     if cells := split_row(text):
         return "work" if len(cells) == 1 and is_work(cells[0]) else "row", text, ""
     letter = _LETTER.search(text)
-    if letter is None:
+    if letter is None or _is_arithmetic(text):
         return "work" if any(c.isdigit() for c in text) else "name", text, ""
     head = _NEXT.split(text, maxsplit=1)[0]
     if letter.start() < len(head) < len(text) and all(map(is_number_cell, split_row(head) or [""])):
@@ -166,6 +167,8 @@ def _of_value_and_name(text: str, start: int) -> tuple[Kind, str, str] | None:
     rest = _SEPARATOR.sub("", text[len(before) :]).strip()
     if value and all(map(is_number_cell, split_row(value) or [""])):
         return "row", value, rest
+    if value and start > 1 and _is_arithmetic(value):
+        return "work", value, rest
     return None
 
 
@@ -185,3 +188,9 @@ def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:
     if not before and len(grids) == 1 and rest.startswith("#"):
         return "grid", text, ""
     return "factors", text, ""
+
+
+def _is_arithmetic(text: str) -> bool:
+    """Return whether a text is a calculation, with or without …."""
+    clean = text.replace("…", "0").replace("...", "0").replace("−", "-")
+    return value_of(clean) is not None

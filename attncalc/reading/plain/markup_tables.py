@@ -1,4 +1,4 @@
-"""Tables of HTML, wikis and psql within other texts, as tables of Markdown."""
+"""Tables of HTML, wikis, Typst and psql within other texts, as tables of Markdown."""
 
 import re
 
@@ -13,6 +13,10 @@ _WIKI_HEAD = re.compile(r"^\|\|.*\|\|[ \t]*$", re.MULTILINE)
 _WIKI_CELLS = re.compile(r"\|\||!!")
 _NO_ROW = "|---|"
 """A line of a table without cells."""
+_TYPST_ROW = re.compile(
+    r"[ \t]*+(?:table\.header\()?((?:\[[^\[\]\n]{0,80}\],?[ \t]*+){2,40}+)\)?,?[ \t]*+"
+)
+_TYPST_CELL = re.compile(r"\[([^\[\]]{0,80})\]")
 _PSQL = re.compile(
     r"^([^|\n]*+\|.*)\n[ \t]{0,40}(-[-+]{2,2000}-)[ \t]*((?:\n[^|\n]*+\|.*)*+)$", re.MULTILINE
 )
@@ -50,6 +54,21 @@ def _of_wiki(table: "re.Match[str]") -> str:
         if first >= 0:
             lines[first] += f" {' | '.join(cells)} |"
         first = len(lines) - 1 if first < 0 else first
+    return "\n".join(lines)
+
+
+def with_typst_tables(text: str) -> str:
+    """Return a text with the rows of Typst's tables between bars: [1], [2], -> | 1 | 2 |."""
+    if "table(" not in text or "columns:" not in text:
+        return text
+    lines, is_table = text.split("\n"), False
+    for i, line in enumerate(lines):
+        if "table(" in line or is_table:
+            is_table = line.strip() != ")"
+            if row := _TYPST_ROW.fullmatch(line):
+                lines[i] = f"| {' | '.join(_TYPST_CELL.findall(row[1]))} |"
+            elif not line.strip("() ,#").startswith(("[", "$")):
+                lines[i] = ""
     return "\n".join(lines)
 
 

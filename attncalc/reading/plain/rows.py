@@ -39,6 +39,7 @@ _HAS_DIGIT = re.compile(r"[\d½¼¾⅓⅔]|__|[?…]|∞")
 _JOINED = re.compile(r"(?<=[\d.)])\s?/\s?(?=[\d(√])")
 _PROPER = re.compile(r"(\d{1,6})\s?/\s?(\d{1,6})")
 _WHOLE = re.compile(r"[-+]?\d{1,6}")
+_DIGITS = re.compile(r"\d+")
 _RELATION = re.compile(r"[=≈:]")
 _LIST_ITEM = re.compile(r"\s{0,40}\(?\d{1,2}[.)]\s+[^\W\d_]")
 _APART, _GLUED = re.compile(r"\d\s+[-+]?[.\d]"), re.compile(r"(?<=\d),(?=\d)")
@@ -268,6 +269,7 @@ def without_names(rows: Rows) -> Rows:
         return rows
     first = [row[0] if row else "" for row in rows[1:]]
     is_table = len(rows) > 1 and len(rows[0]) > 1 and not is_number_cell(rows[0][0])
+    is_table = is_table and not are_alike(rows[0][0], first[0])
     if is_table and _are_names(rows[0][1:]) and _are_names(first):
         return [row[1:] for row in rows[1:]]
     if len(rows) > 1 and (_are_words(rows[0]) or not any(cell.strip() for cell in rows[0])):
@@ -296,6 +298,11 @@ def without_counted_rows(rows: Rows) -> Rows | None:
 def are_counts(cells: Sequence[str]) -> bool:
     """Return whether cells count from 0 or from 1."""
     return any([*cells] == [str(i + start) for i in range(len(cells))] for start in (0, 1))
+
+
+def are_alike(name: str, other: str) -> bool:
+    """Return whether two names differ only in their numbers: Token 1, Token 2."""
+    return bool(name) and _DIGITS.sub("#", name) == _DIGITS.sub("#", other)
 
 
 def _are_words(cells: Sequence[str]) -> bool:

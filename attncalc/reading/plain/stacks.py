@@ -280,12 +280,28 @@ def _stacked(document: Document, lines: list[Line]) -> list[Line]:
     """Combine rows in separate brackets below one another to matrices."""
     found: list[Line] = []
     marks = [_row_grids(document, line.text) for line in lines]
+    ends = _ends_of_runs(marks)
     i = 0
     while i < len(lines):
         run = _even(lines, marks, i)
+        uneven = _uneven(document, lines[i : ends[i]], marks[i : ends[i]])
+        if uneven and len(uneven.lines) > len(run.lines):
+            run = uneven
         found.append(run.merged(document) if len(run.lines) > 1 else lines[i])
         i += max(len(run.lines), 1)
     return found
+
+
+def _ends_of_runs(marks: list[list[str]]) -> list[int]:
+    """Return, for each line, the end of its run of lines with rows in brackets.
+
+    If the run is longer than any matrix, the line itself is its end, so that the run is not read.
+    """
+    ends, end = [0] * len(marks), len(marks)
+    for i in range(len(marks) - 1, -1, -1):
+        end = end if marks[i] else i
+        ends[i] = end if end - i <= MOST_ROWS else i
+    return ends
 
 
 class _Run(NamedTuple):
@@ -322,6 +338,26 @@ def _even(lines: Sequence[Line], marks: list[list[str]], start: int) -> _Run:
         if 0 < slot < count and "," in map(str.strip, between):
             names[slot] = names[slot] or ","
     return _Run(lines[start:stop], names, [*map(list, zip(*marks[start:stop], strict=True))])
+
+
+def _uneven(document: Document, lines: Sequence[Line], rows: list[list[str]]) -> _Run | None:
+    """Return the matrices of different heights in a run of lines, each named once."""
+    if len({len(marks) for marks in rows}) < 2 or document.is_full:
+        return None
+    places = [document.grids[mark].column for mark in max(rows, key=len)]
+    near = min((b - a for a, b in itertools.pairwise(places)), default=0) / 2
+    names = [""] * len(places)
+    found: list[list[str]] = [[] for _ in places]
+    for line, marks in zip(lines, rows, strict=True):
+        *outside, tail = (each.strip(_BRACKETS) for each in GRID.split(line.text))
+        for said, mark in zip(outside, marks, strict=True):
+            column = document.grids[mark].column
+            slot = min(range(len(places)), key=lambda k: abs(places[k] - column))
+            if abs(places[slot] - column) > near or tail or (said and names[slot]):
+                return None
+            names[slot] = names[slot] or said
+            found[slot].append(mark)
+    return _Run(lines, names, found) if all(names) else None
 
 
 def _with_heads(document: Document, line: Line) -> Line:

@@ -8,6 +8,7 @@ from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry
 from attncalc.reading.plain.rows import (
     Rows,
+    are_alike,
     are_counts,
     fitted,
     parted,
@@ -96,7 +97,7 @@ def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> di
         return {}
     stops = [*starts[1:], len(head)]
     return {
-        head[start]: without_names([row[start:stop] for row in rows])
+        head[start]: without_names(_without_gaps([row[start:stop] for row in rows]))
         for start, stop in zip(starts, stops, strict=True)
     }
 
@@ -128,6 +129,13 @@ def _spread(rows: Rows) -> Rows:
         return rows
     gap = [""] * (span - 1)
     return [[head[0], *(cell for name in head[1:] for cell in (name, *gap))], *others]
+
+
+def _without_gaps(rows: Rows) -> Rows:
+    """Return rows without the empty columns before the next matrix."""
+    width = max(map(len, rows))
+    kept = [j for j in range(width) if any(row[j : j + 1] != [""] for row in rows if row[j:])]
+    return [[row[j] for j in kept if j < len(row)] for row in rows]
 
 
 def sections_of_table(
@@ -275,6 +283,8 @@ def _named(rows: Rows) -> tuple[Rows, str]:
 def _is_one_of_names(rows: Rows) -> bool:
     """Return whether the text in a corner is the first name of rows or columns: q1 above q2."""
     head, firsts = rows[0], [row[0] for row in rows[1:]]
+    if len(head) > 1 and are_alike(head[0], head[1]) and all(map(is_number_cell, firsts)):
+        return True
     are_rows = all(map(is_number_cell, head[1:])) and not any(map(looks_like_entry, firsts))
     return are_rows and bool(firsts) and len(head) > 1 and not are_counts(head[1:])
 

@@ -13,6 +13,7 @@ from attncalc.reading.plain.marks import BREAK, COMMA, UNMARKED, WIDE
 from attncalc.reading.plain.markup_tables import (
     with_bars,
     with_flat_tables,
+    with_typst_tables,
     with_wiki_tables,
 )
 from attncalc.reading.plain.programs import with_printed, without_session
@@ -81,7 +82,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
         text = _without_empty_columns(text)
     if "{|" in text or "||" in text:
         text = with_wiki_tables(text)
-    text = with_bars(with_printed(without_session(text)))
+    text = with_typst_tables(with_bars(with_printed(without_session(text))))
     text, struck = _without_struck(text)
     text = rewritten(_letters(text), "signs")
     if "\\" not in text and "{" in text:
