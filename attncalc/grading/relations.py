@@ -135,14 +135,12 @@ class Relation(NamedTuple):
     """How a matrix may follow from others: as text, and as a function of these.
 
     grid: the unit of which all results are multiples, without rounding; 0 for none.
-    is_fitted: whether a number of the function is chosen such that most entries agree.
     """
 
     says: str
     of: tuple[Shown, ...]
     make: Callable[..., Interval]
     grid: float = 0.0
-    is_fitted: bool = False
 
     @property
     def made(self) -> Interval:
@@ -577,7 +575,8 @@ def _made_of(
         made = f"1/√{root} times {says}" if root > 1 else says
         for at in np.flatnonzero(_is_nearly(near).any(axis=-1)).tolist():
             one, other = ones[at // len(others)], others[at % len(others)]
-            if make is not add or other is not one:
+            # with itself it would be a multiple, or a square, by chance
+            if make not in (add, mul) or other.lines != one.lines:
                 grids = _grid(one.values), _grid(other.values)
                 grid = math.prod(grids) * (root == 1) if make in _PRODUCTS else min(grids)
                 yield Relation(made, (one, other), by, grid)
@@ -676,7 +675,6 @@ def _functions(each: Shown, one: Shown) -> Iterator[Relation]:
     could = {
         "the exponentials of": low >= 0,
         "the square roots of": low >= 0,
-        "the squares of": low >= 0,
         "the ReLU of": ((one.values < 0) & (each.values == 0)).any(),
         "the tanh of": abs(low) <= 1 >= high,
         "the shares in the sum of": low >= 0
@@ -694,26 +692,6 @@ def _functions(each: Shown, one: Shown) -> Iterator[Relation]:
         yield Relation(says, (one,), make)
     if root := _root(each, one) if each.kind != COLUMN else 0:
         yield Relation(f"1/√{root} times", (one,), lambda x: x / np.sqrt(root))
-    if each.values.shape == one.values.shape and each.values.size > FEWEST:
-        yield from _fitted(each, one)
-
-
-def _fitted(each: Shown, one: Shown) -> Iterator[Relation]:
-    """Yield the multiple of a matrix, and the matrix with a number added, that suit most entries.
-
-    The factor is that of large entries.
-    """
-    size, half = np.abs(one.values), float(each.half.max())
-    least = float(np.median(size))
-    is_large = (size >= least) & (size > 0)
-    factor = float(np.median((each.values / one.values)[is_large])) if least else 0.0
-    shift = float(np.median(each.values - one.values))
-    room = 2 * half / least if least else 0.0
-    for by, off, says in ((factor, room, "times"), (shift, 2 * half, "more than")):
-        if np.isfinite(by) and by not in (0, 1):
-            ends = Interval(np.array(by - off), np.array(by + off))
-            make = partial(mul if by is factor else add, ends)
-            yield Relation(f"{by:.4g} {says}", (one,), make, is_fitted=True)
 
 
 _NORMALIZED = "the normalized rows of"
@@ -737,7 +715,6 @@ _OPERATIONS: dict[str, Callable[[Interval], Interval]] = {
     for says, equation in (
         ("the exponentials of", "Y[i,j] = exp(X[i,j])"),
         ("the square roots of", "Y[i,j] = sqrt(X[i,j])"),
-        ("the squares of", "Y[i,j] = X[i,j] ** 2"),
         ("the ReLU of", "ReLU"),
         ("the tanh of", "Tanh"),
         ("the shares in the sum of", "DivideBySum"),
@@ -822,8 +799,7 @@ def _bits(each: Shown, relation: Relation, agrees: Matrix) -> float:
         return float(bits.sum())
     _, places, counts = np.unique(each.values, return_inverse=True, return_counts=True)
     rare = -np.log2(counts / counts.sum())[places].reshape(agrees.shape)  # among whole numbers
-    most = max(_of_each_number(each, bits), float(rare[agrees].sum()) * bool(relation.grid))
-    return most - LARGEST * relation.is_fitted
+    return max(_of_each_number(each, bits), float(rare[agrees].sum()) * bool(relation.grid))
 
 
 def _telling(each: Shown, width: Matrix | float = 0.0) -> Matrix:

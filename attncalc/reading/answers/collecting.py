@@ -408,7 +408,7 @@ class _Collector(Keeper):
     def _of_pair(self, block: Block) -> Name | None:
         """Return the entry of scores or weights that two tokens name: cat·mat = 3, below Scores."""
         label, labels = self.label, self.expected.labels
-        if label is None or not block.is_single or own_name(label.matrix)[:1] not in ("S", "A"):
+        if label is None or not block.is_single or own_name(label.matrix) not in ("S", "A"):
             return None
         text = block.names[-1].strip() if block.names else ""
         for query in filter(text.startswith, labels.queries):

@@ -18,7 +18,7 @@ from attncalc.reading.answers.doubting import followed
 from attncalc.reading.answers.expected import Expected, near
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import PROSE
-from attncalc.reading.plain.corrections import LONGEST, speaks_of_error
+from attncalc.reading.plain.corrections import CORRECTS, LONGEST, speaks_of_error
 from attncalc.reading.plain.rows import SCANNED
 
 _LETTER = re.compile(r"[^\W\d_]")
@@ -76,7 +76,8 @@ def with_corrected(
             starts = range(len(run) - len(row) + 1) if len(row) > 1 else ()
             is_whole |= any(run[start : start + len(row)] == row for start in starts)
         new = [(place, number)] if number and len(fits) == 1 and is_whole and not is_of_sums else []
-        if is_said and len(fits) > 1 and len(rows := [*_rows_in(sentence, made, wrong)]) == 1:
+        is_new = is_said and len(fits) > 1 and CORRECTS.search(sentence) is not None
+        if is_new and len(rows := [*_rows_in(sentence, made, wrong)]) == 1:
             ((name, new),) = rows
         if new:
             for place, number in new:

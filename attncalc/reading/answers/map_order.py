@@ -452,8 +452,9 @@ def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Token
 
 def members(inputs: Sequence[int], output: int, row: Matrix) -> list[int]:
     """Return the places of a list of inputs of an output: itself is -1, all are -3."""
-    if (*inputs,) == EVERY:
-        return [int(each) for each in np.flatnonzero(row > TIE)]
+    if (*inputs,) == EVERY:  # those behind an output may be masked
+        some = {int(each) for each in np.flatnonzero(row > TIE)}
+        return sorted(some) if some >= {*range(output + 1)} & {*range(len(row))} else []
     return sorted({output if each < 0 else each for each in inputs})
 
 

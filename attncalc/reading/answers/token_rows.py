@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from attncalc.reading.answers.map_words import phrases
+from attncalc.reading.answers.map_words import lexemes_in, phrases
 from attncalc.reading.naming.name import Tokens, name_in
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.rows import split_row
@@ -36,9 +36,11 @@ _WORD_LAST = re.compile(
 _AND = re.compile(rf"[\s,&/+]+(?:{_WORD_AND})?")
 _NAME = re.compile(r"[^\W_\u2e80-\uffff]+|[\u2e80-\uffff]+")
 _VECTOR = re.compile(
-    r"(?<![^\W_])([A-Za-z]_?\d{1,2}) ?= ?(\([-\d][^()\n]{0,200}\)|\[[-\d][^\[\]\n]{0,200}\])"
+    r"(?<![^\W_])(?P<name>[A-Za-z]_?\d{1,2}) ?= ?(?:"
+    r"(?P<value>\([-\d][^()\n]{0,200}\)|\[[-\d][^\[\]\n]{0,200}\])"
+    r"|(?P<other>[A-Za-z]_?\d{1,2})(?= ?[,;]))"
 )
-_EQUAL = re.compile(r"(?<![^\W_])([A-Za-z]_?\d{1,2}) ?= ?([A-Za-z]_?\d{1,2})(?= ?[,;])")
+"""A vector and its numbers, or another vector that it equals."""
 _SAME = re.compile(phrases("same"), re.IGNORECASE)
 _NUMBERED = re.compile(r"^[^\W\d_]{1,12}\.? (?=\d{1,2}$)")
 """The word before the number of a row: token 2."""
@@ -61,8 +63,15 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
 
 def _with_equal_vectors(text: str) -> str:
     """Return a text in which a vector that equals one before it, as in z2 = z1, has its numbers."""
-    known = {each[1]: each[2] for each in reversed([*_VECTOR.finditer(text)])}
-    return _EQUAL.sub(lambda own: f"{own[1]} = {known.get(own[2], own[2])}", text)
+    known: dict[str, str] = {}
+
+    def read(match: "re.Match[str]") -> str:
+        if match["value"]:
+            known[match["name"]] = match["value"]
+            return match[0]
+        return f"{match['name']} = {known.get(match['other'], match['other'])}"
+
+    return _VECTOR.sub(read, text)
 
 
 def _with_equal(lines: list[str], labels: Tokens) -> list[str]:
@@ -95,11 +104,19 @@ def _with_equal(lines: list[str], labels: Tokens) -> list[str]:
                 inner = _NUMBERS.search(rest)
                 rows[token] = inner[1] if inner else rows[said[0]]
                 made[i] = f"{_begin(match)}{rows[token]}"
-            elif token not in rows and are_words and last and _SAME.search(rest):
+            elif token not in rows and last and _is_same(rest):
                 rows[token] = last
                 made[i] = f"{_begin(match)}{last}"
             last = rows.get(token, "")
     return made
+
+
+def _is_same(words: str) -> bool:
+    """Return whether words state that a row is the one before it, and nothing else."""
+    others = [each for each in lexemes_in(_SAME.sub(" ", words), {}) if each.kind != "end"]
+    are_few = len(others) <= 1 and not any(map(str.isdigit, words))
+    is_clear = not {"no", "ordinal", "numeral", "bad", "all"} & {each.kind for each in others}
+    return _SAME.search(words) is not None and are_few and is_clear
 
 
 def _begin(row: "re.Match[str]") -> str:

@@ -52,6 +52,7 @@ ENDS = {
     **{end: field for field, ends in table("names.txt", "own").items() for end in ends.split()},
 }
 """The field for the end of a name; W_QKV are three in one array."""
+_MOST_PARTS = max(end.count(".") for end in ENDS) + 1
 STORED_IN_OUT = ("c_attn", "c_proj", "c_fc")
 """Weights that GPT-2 stores in a Conv1D, (in, out)."""
 EXPERT, OF_EACH = (
@@ -91,7 +92,7 @@ def meaning_of(name: str) -> Meaning | None:
     ('b_QKV', None)
     """
     parts = name.split(".")
-    for start in range(len(parts)):
+    for start in range(max(0, len(parts) - _MOST_PARTS), len(parts)):
         end = ".".join(parts[start:])
         if end in ENDS:
             return Meaning(ENDS[end], ".".join([*parts[:start], ""]) if start else "", end)

@@ -28,8 +28,10 @@ _REASONS = {left: right.partition("= ")[::2] for left, right in table("reasons.t
 """Why some models are not opened: types, and a pattern of what others of that kind have."""
 WHY = {kind: reason for reason, (kinds, _) in _REASONS.items() for kind in kinds.split()}
 """Why some known types are not opened."""
-_ATTENDS = re.compile(r"att|quer|qkv|q_lin|q_proj|\bto_q")
-
+_ATTENDS = re.compile(r"att|quer|qkv|q_lin|q_proj|\bto_q|(?:\b|_)w?q(?:\b|_)", re.IGNORECASE)
+_WITHOUT = "no name of its tensors is one of attention"
+LONGEST_NAME = 200
+"""How much of the name of a tensor is searched for reasons."""
 _BESIDE_TEXT = re.compile("vis|image|audio|speech")
 
 
@@ -39,9 +41,10 @@ def _why(config: Config, weights: Iterable[str]) -> str:
     if found := next((WHY[each] for each in kinds if each in WHY), ""):
         return found
     is_of_text = config.says("text_config")
-    names = "\n".join(each for each in weights if not (is_of_text and _BESIDE_TEXT.search(each)))
+    begins = (each[:LONGEST_NAME] for each in weights)
+    names = "\n".join(each for each in begins if not (is_of_text and _BESIDE_TEXT.search(each)))
     if not _ATTENDS.search(names):
-        return next(iter(_REASONS))
+        return _WITHOUT
     said = "\n".join([*(f"{key}=" for key in config.values), names])
     patterns = ((reason, pattern) for reason, (_, pattern) in _REASONS.items() if pattern)
     return next((each for each, pattern in patterns if re.search(pattern, said, re.M)), "")

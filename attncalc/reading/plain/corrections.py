@@ -67,7 +67,7 @@ _SORRY = re.compile(
 )
 """The start of a correction, whatever its verb."""
 _NAMED = re.compile(rf"{_NAME}|\brow of (?-i:{_LETTER})\b", re.IGNORECASE)
-_CORRECTS = re.compile(
+CORRECTS = re.compile(
     r"\b(?:should|ought to|must) (?:actually |really |rather )?(?:be|read|have been)\b"
     r"|\b(?:sollte|müsste|muss)\b.{0,60}\b(?:sein|heißen|lauten)\b"
     r"|\b(?:devrait|doit) être\b|\b(?:debería|debe|deve|deveria) ser\b|\b(?:deve|dovrebbe) essere\b"
@@ -94,7 +94,7 @@ def speaks_of_error(text: str) -> bool:
     True
     """
     has_number = any(map(str.isdigit, text))
-    return has_number and bool(_SPEAKS_OF_ERROR.search(text) or _CORRECTS.search(text))
+    return has_number and bool(_SPEAKS_OF_ERROR.search(text) or CORRECTS.search(text))
 
 
 def is_correction(text: str) -> bool:
@@ -103,7 +103,7 @@ def is_correction(text: str) -> bool:
     >>> is_correction("so Q[1,2] should be 3"), is_correction("the sum of row 1 should be 1")
     (True, False)
     """
-    is_said = _CORRECTS.search(text) or _SORRY.match(text)
+    is_said = CORRECTS.search(text) or _SORRY.match(text)
     return is_said is not None and _NAMED.search(text) is not None
 
 
@@ -117,7 +117,7 @@ def with_corrections(text: str) -> str:
     """
     lines = text.split("\n")
     for i, (line, below) in enumerate(pairwise(lines)):
-        if _CORRECTS.search(line) and _ENDS.search(line) and (row := split_row(below)):
+        if CORRECTS.search(line) and _ENDS.search(line) and (row := split_row(below)):
             lines[i], lines[i + 1] = f"{line} [{' '.join(row)}]", ""
     widths = [_count(line) if len(line) <= LONGEST else 0 for line in lines]
     for i, line in enumerate(lines):
@@ -143,7 +143,7 @@ def _line(line: str) -> str:
         return f"{said['name']}{said['new']}{_CLOSING.get(said['name'][-1:], '')}"
     if said := _ROW_IS.match(line):
         return f"{said['name']} = [{said['value']}]"
-    is_said = _CORRECTS.search(line) or _SORRY.match(line)
+    is_said = CORRECTS.search(line) or _SORRY.match(line)
     if is_said and (found := _TOLD.fullmatch(_INSTEAD.sub("", line, count=1))):
         return f"correction: {found['name']} = {found['value']}"
     return line
