@@ -576,7 +576,8 @@ def _made_of(
         for at in np.flatnonzero(_is_nearly(near).any(axis=-1)).tolist():
             one, other = ones[at // len(others)], others[at % len(others)]
             # with itself it would be a multiple, or a square, by chance
-            if make not in (add, mul) or other.lines != one.lines:
+            is_own = other.lines == one.lines and np.array_equal(other.values, one.values)
+            if make not in (add, mul) or not is_own:
                 grids = _grid(one.values), _grid(other.values)
                 grid = math.prod(grids) * (root == 1) if make in _PRODUCTS else min(grids)
                 yield Relation(made, (one, other), by, grid)

@@ -48,10 +48,12 @@ def sums_of_tables(lines: Sequence[str]) -> Iterator[Sum]:
         for last in range(1, width) if len(rows) > FEWEST_ROWS else ():
             headings = [*map(_heading, rows[0][1])]
             columns = [_column(rows, k, is_result=k == last) for k in range(last + 1)]
+            ways = [*_ways(last), *_multiples(columns)]
             found = (
                 _wrong(rows, way, last, strict, _is_said(headings, way, last))
-                for way in (*_ways(last), *_multiples(columns))
+                for way in ways
                 if _is_possible(columns, way)
+                if not any(_fits(rows, each, last) for each in ways if _is_like(each, way))
                 for strict in (0, 2)
             )
             for one in filter(None, found):
@@ -162,6 +164,19 @@ def _is_said(headings: Sequence[str], way: _Way, last: int) -> bool:
 def _heading(text: str) -> str:
     """Return what a heading says, as the formulas of columns are written here."""
     return re.sub(r"[ (){}\[\]]", "", text).replace("e^", "exp").replace("sqrt", "√")
+
+
+def _is_like(way: _Way, other: _Way) -> bool:
+    """Return whether a column follows by the same formula, from another column."""
+    return way[1] == other[1] and [*way[0]] != [*other[0]] and len(way[0]) == 1
+
+
+def _fits(rows: Sequence[tuple[int, list[str]]], way: _Way, last: int) -> bool:
+    """Return whether a column follows so in all rows with numbers."""
+    of, says = way
+    sides = ((line, [cells[i] for i in of], cells[last]) for line, cells in rows)
+    made = [compared(line, says.format(*own), result) for line, own, result in sides if all(own)]
+    return any(made) and all(each.is_right for own in made for each in own)
 
 
 def _wrong(
