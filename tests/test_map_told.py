@@ -673,6 +673,12 @@ def test_second_inputs_of_some_outputs_are_not_completed_by_the_weights() -> Non
     assert [each.second for each in stated] == [(), (), ("mat",)]
 
 
+def test_a_table_of_a_map_has_a_column_for_each_output() -> None:
+    table = "| output | 1 | 2 | 3 |\n|---|---|---|---|\n| most | 3 | 3 | {} |\n| second | {} |"
+    assert in_short(read("self", table.format(1, "- | - | 2"))) == "1>3 2>3 3>1|2"
+    assert in_short(read("self", table.format(2, "- | 1 | 1"))) == "1>3 2>3|1 3>2|1"
+
+
 def test_a_table_of_a_map_has_a_column_of_heads_and_headings_in_any_language() -> None:
     head = "| hlava | výstup | nejvíc | potom |\n|---|---|---|---|\n"
     said = [("1", "1", "2", "1"), ("1", "2", "2", "-"), ("1", "3", "1", "2")]

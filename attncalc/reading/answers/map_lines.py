@@ -19,6 +19,8 @@ from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import CELL, GRID, ROW
 
 LONGEST = 4000
+FEWEST_ACROSS, MOST_ACROSS = 3, 3
+"""The fewest columns and the most rows of a table whose columns are the outputs."""
 _HINT = re.compile(r"[^\W\d_]|[→⇒⟶⟹↦➔➜←⇐]|[-=]>|<-")
 _RULE = re.compile(r"[\s|+:=─━┼│-]*")
 _ASIDE = re.compile(r"\(([^()\d]{0,60})\)")
@@ -89,7 +91,7 @@ class MapReader:
         """Read a table with a column of outputs, and one of their inputs, by head."""
         kinds = self.columns(lines[i].text)
         if not kinds:
-            return 0
+            return self._across(lines, i)
         out, stop, head = kinds.index("out"), i + 1, 0
         rows: list[tuple[Line, int, list[str]]] = []
         while stop < len(lines) and not GRID.search(lines[stop].text):
@@ -113,6 +115,30 @@ class MapReader:
         for line, of, row in rows:
             cells_of_rank = [(row[k], rank) for k, rank in ranks.items()]
             self._row(line, of, self._names(row[out]), cells_of_rank)
+        self.whole |= {line.number for line in lines[i:stop]}
+        return stop - i
+
+    def _across(self, lines: Sequence[Line], i: int) -> int:
+        """Read a table whose columns are the outputs, and whose rows are ranks of inputs."""
+        rows: list[list[str]] = []
+        stop = i
+        while stop < len(lines) and len(rows) < MOST_ACROSS:
+            cells = cells_of(lines[stop].text)
+            if not _RULE.fullmatch(lines[stop].text):
+                if len(cells) < FEWEST_ACROSS or len(cells) != len((rows or [cells])[0]):
+                    break
+                rows.append(cells)
+            elif not rows:
+                break
+            stop += 1
+        heading, *ranked = rows or [[""]]
+        ranks = [self._kind(row[0]) for row in ranked]
+        outputs = [self._names(cell) for cell in heading[1:]]
+        is_heading = self._kind(heading[0]) in ("out", "token", "") and all(outputs)
+        if not (is_heading and "most" in ranks and {*ranks} <= {"most", "second"}):
+            return 0
+        for k, names in enumerate(outputs, start=1):
+            self._row(lines[i], 0, names, [*zip((row[k] for row in ranked), ranks, strict=True)])
         self.whole |= {line.number for line in lines[i:stop]}
         return stop - i
 
@@ -149,7 +175,7 @@ class MapReader:
         own = [WrittenConnection(head, each, most, second, of, line.number, True)
                for each in outputs if ranks]  # fmt: skip
         if own:
-            self.told[line.number] = line.text, own
+            self.told.setdefault(line.number, (line.text, []))[1].extend(own)
 
     def columns(self, text: str) -> list[str]:
         """Return the ranks of the columns below a heading; [] if it is not the heading of a map."""

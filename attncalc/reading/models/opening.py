@@ -48,7 +48,7 @@ from attncalc.reading.models.gguf import FREQUENCIES, open_gguf
 from attncalc.reading.models.layer import Heads, latent_fields, layer_fields, named
 from attncalc.reading.models.names import EXPERT, IN_OUT, OF_EACH, OUT_IN, is_buffer, renamed, whole
 from attncalc.reading.models.rope import frequencies, longest
-from attncalc.reading.models.unknown import left_out, unknown
+from attncalc.reading.models.unknown import BESIDE_TEXT, left_out, unknown
 from attncalc.solving.solution import solve
 
 Fields = dict[str, Any]
@@ -939,7 +939,9 @@ def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, list[st
             own = [root for root in roots if family.tower and family.tower in root]
             tables = family.tokens.split()
             with_table = [r for r in roots if any(r + each in weights for each in tables)]
-            roots = own or with_table or roots
+            others = (root for root in roots if root not in with_table)
+            is_text = bool(family.tower) or all(map(BESIDE_TEXT.search, others))
+            roots = own or (with_table if is_text else []) or roots
         roots = [root for root in roots if not root.endswith(LATER)] or roots
         if len(roots) > 1:
             said = " and ".join(whole(root + first) for root in roots)

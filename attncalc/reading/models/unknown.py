@@ -32,7 +32,8 @@ _ATTENDS = re.compile(r"att|quer|qkv|q_lin|q_proj|\bto_q|(?:\b|_)w?q(?:\b|_)", r
 _WITHOUT = "no name of its tensors is one of attention"
 LONGEST_NAME = 200
 """How much of the name of a tensor is searched for reasons."""
-_BESIDE_TEXT = re.compile("vis|image|audio|speech")
+BESIDE_TEXT = re.compile("vis|image|audio|speech")
+"""What names of tensors contain that are not of the text."""
 
 
 def _why(config: Config, weights: Iterable[str]) -> str:
@@ -42,7 +43,7 @@ def _why(config: Config, weights: Iterable[str]) -> str:
         return found
     is_of_text = config.says("text_config")
     begins = (each[:LONGEST_NAME] for each in weights)
-    names = "\n".join(each for each in begins if not (is_of_text and _BESIDE_TEXT.search(each)))
+    names = "\n".join(each for each in begins if not (is_of_text and BESIDE_TEXT.search(each)))
     if not _ATTENDS.search(names):
         return _WITHOUT
     said = "\n".join([*(f"{key}=" for key in config.values), names])
