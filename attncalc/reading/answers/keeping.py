@@ -107,9 +107,14 @@ class Keeper(Labels):
             self._keep_heads(block, grid, self._scaled(block, grid, name, how), how)
 
     def _scaled(self, block: Block, grid: Grid, name: Name, how: str) -> Name:
-        """Return the name of a scaled score, and store the score before it: q1·k2 = 5 → 3.54."""
+        """Return the name of a scaled score, and store the score before it: q1·k2 = 5 → 3.54.
+
+        The quotient may be written: 5 / √2 = 3.54.
+        """
         scores, scaled = (self.expected.of_head(each, name.head) for each in SCORES)
         work = "".join(block.work[-1:])
+        score, _, by = work.partition("/")
+        work = score.strip() if "√" in by else work
         if name.matrix != "S" or not name.column or scores is None or scaled is None:
             return name
         if not is_number_cell(work) or work == grid.rows[0][0] or not scores.any():
