@@ -26,6 +26,7 @@ from attncalc.reading.models.names import (
 MOST_NEAR = 3
 _REASONS = {left: right.partition("= ")[::2] for left, right in table("reasons.txt").items()}
 """Why some models are not opened: types, and a pattern of what others of that kind have."""
+_PATTERNS = [(each, re.compile(by, re.MULTILINE)) for each, (_, by) in _REASONS.items() if by]
 WHY = {kind: reason for reason, (kinds, _) in _REASONS.items() for kind in kinds.split()}
 """Why some known types are not opened."""
 _ATTENDS = re.compile(r"att|quer|qkv|q_lin|q_proj|\bto_q|(?:\b|_)w?q(?:\b|_)", re.IGNORECASE)
@@ -47,8 +48,7 @@ def _why(config: Config, weights: Iterable[str]) -> str:
     if not _ATTENDS.search(names):
         return _WITHOUT
     said = "\n".join([*(f"{key}=" for key in config.values), names])
-    patterns = ((reason, pattern) for reason, (_, pattern) in _REASONS.items() if pattern)
-    return next((each for each, pattern in patterns if re.search(pattern, said, re.M)), "")
+    return next((each for each, pattern in _PATTERNS if pattern.search(said)), "")
 
 
 def unknown(config: Config, weights: Weights) -> InputError:
