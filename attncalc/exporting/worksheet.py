@@ -35,7 +35,7 @@ from attncalc.writing.translated import in_language
 _SIGN = re.compile(r"[^\w\s.,\x80-\U0010ffff-]|_", re.ASCII)
 """Special characters of ASCII."""
 _NAME = re.compile(r"\b([A-Za-z]+_[A-Za-z0-9]+|X\d)\b")
-_IN_ELEMENT = re.compile(r"(?<=>)[^<]+(?=<)")
+_IN_ELEMENT = re.compile(r"(?<=>)[^<>]++(?=<)")
 MOST_GAPS = 900
 """PHP and PrairieLearn accept 1,000 fields of a form, some of them their own."""
 _ROOM = "padding: 0 0.5em"
