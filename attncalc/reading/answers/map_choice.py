@@ -1,13 +1,28 @@
-"""The choice among all that the names and the marks of a text may state as a map."""
+"""The choice among all that the names and the marks of a text may state as a map.
 
-from collections.abc import Callable, Iterable, Sequence
+Marks are those of the largest weights: 0.2, **0.7**, *0.1*.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import product
+
+import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
-from attncalc.reading.answers.map_marked import marked_map
-from attncalc.reading.answers.map_names import MOST_MENTIONS, Lines, Mention, Reading, readings
+from attncalc.reading.answers.map_names import (
+    MOST_MENTIONS,
+    STRUCK,
+    Lines,
+    Mention,
+    Reading,
+    readings,
+)
 from attncalc.reading.answers.map_order import (
+    TIE,
     Said,
     count_exact,
     is_ranked,
@@ -18,7 +33,17 @@ from attncalc.reading.answers.map_order import (
 from attncalc.reading.answers.map_periods import lines_about, maps_in_periods
 from attncalc.reading.answers.map_ties import columns_with, with_ties
 from attncalc.reading.naming.name import Tokens
+from attncalc.reading.plain.marks import COMMA
 
+LONGEST_MARKED = 400
+_TAG = "(?:b|strong|i|em|u|ins|mark)"
+_SIGNS = "*+_★☆†‡●○◎◉△▲▽▼✓✔←!^"
+_WEIGHT = re.compile(
+    rf"((?:\\[a-z]{{2,12}} ?\{{|<{_TAG}>|[{_SIGNS}] ?){{0,6}})(?<![\d.])"
+    rf"(\d{{1,9}}(?:\{{?[.,{COMMA}]\}}?\d{{1,9}})?)[%}}]{{0,3}}((?:</{_TAG}>| ?[{_SIGNS}])*)"
+)
+"""A number with the marks before and behind it."""
+_POINT = re.compile(rf"\{{?[.,{COMMA}]\}}?")
 Search = Callable[[Sequence[Mention], Matrix], Iterable[Said]]
 
 
@@ -47,7 +72,7 @@ def stated_map(
     searches = (
         partial(best_map, from_one, maps_in_order),
         partial(best_map, in_lines, partial(maps_in_periods, about=about)),
-        partial(marked_map, text),
+        partial(_marked_map, text),
     )
     stated, right, most = list[WrittenConnection](), 0, len(heads) * len(heads[0])
     for search in searches:
@@ -140,3 +165,50 @@ def _follows(last: Said, said: Said) -> bool:
         return True
     is_beside = said.period == last.period > 0 and {*said.columns}.isdisjoint(last.columns)
     return is_beside and 0 < said.columns[0] - last.columns[0] < said.period
+
+
+def _marked_map(text: str, heads: Matrix) -> list[Said]:
+    """Return the map of each head whose inputs are marked in the rows of weights; [] if none is.
+
+    One mark is in every row, and another one may be in each row with several weights.
+    """
+    every = [*heads.reshape(-1, heads.shape[-1])]
+    for rows in _marked_rows(text, every):
+        counts = [Counter(marks.values()) for _, marks in rows]
+        others = [*dict.fromkeys(mark for count in counts for mark in count), ""]
+        full = [mark for mark in others if all(count[mark] == 1 for count in counts)]
+        for ranks in ((a, b) for a, b in product(full, others) if a != b):
+            inputs = [
+                tuple(k for rank in ranks for k, mark in marks.items() if mark == rank)
+                for _, marks in rows
+            ]
+            if 2 * sum(map(is_ranked, inputs, every)) > len(rows):
+                lines_of = [line for line, _ in rows]
+                count = len(heads[0])
+                own = [slice(start, start + count) for start in range(0, len(rows), count)]
+                return [Said((*lines_of[each],), (*inputs[each],), count) for each in own]
+    return []
+
+
+def _marked_rows(
+    text: str, weights: Sequence[Matrix]
+) -> Iterator[list[tuple[int, dict[int, str]]]]:
+    """Yield the lines of rows of the weights, and the marks of their numbers, by column."""
+    found = list[tuple[int, dict[int, str]]]()
+    for line, own in enumerate(text.split("\n"), start=1):
+        for piece in STRUCK.sub("", own[:LONGEST_MARKED]).split("\\\\"):
+            cells = [*_WEIGHT.finditer(piece)][-len(weights[0]) :]
+            marks = {k: f"{cell[1]}{cell[3]}" for k, cell in enumerate(cells)}
+            marks = {k: mark for k, mark in marks.items() if mark}
+            if not marks:
+                continue
+            row = weights[len(found)]
+            values = [float(_POINT.sub(".", c[2])) / (100 if "%" in c[0] else 1) for c in cells]
+            values += [0.0] * (len(row) - len(values))
+            if np.allclose(values, row, atol=TIE):
+                found.append((line, marks))
+            else:
+                found = []
+            if len(found) == len(weights):
+                yield found
+                found = []
