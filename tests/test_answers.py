@@ -451,3 +451,67 @@ def test_matrices_that_bars_separate_are_read_by_the_names_above_them(bar: str) 
 def test_numbers_without_a_name_and_an_operator_are_listed_as_unread() -> None:
     answer = read("Q = [1 2; 3 4]\nand then\n1 2 3 | 4 -5 6 | 7\n")
     assert [each.text for each in answer.unread] == ["1 2 3 | 4 -5 6 | 7"]
+
+
+RIGHT_OTHERS = {
+    "Q": [[1, 3], [-1, 1], [2.5, -2]],
+    "K": [[3, -0.5], [2, -1.5], [-2.5, 3.5]],
+    "V": [[2.5, -1.5], [-1, 3], [-2, -3]],
+    "A": [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]],
+    "O": [[-2, -3], [-2, -3], [1.17, 0.21]],
+}
+WRONG_SCORES = [[1.2, 2.5, 7.5], [-3.1, -2.5, 6.3], [8.2, 8.1, -13.5]]
+
+
+def as_sheet(steps: dict[str, Any], sign: str = ",", point: str = ".") -> str:
+    lines = [
+        f"{name}\n" + "\n".join(sign.join(map(str, row)).replace(".", point) for row in rows)
+        for name, rows in steps.items()
+    ]
+    return "\n\n".join(lines) + "\n"
+
+
+def test_a_wrong_step_among_right_ones_is_read_as_written_in_every_form() -> None:
+    """No other step says that it is wrong, so that it might be dropped as if it were not shown."""
+    steps = {**RIGHT_OTHERS, "S": WRONG_SCORES}
+    marked = {**RIGHT_OTHERS, "S": [[f"{each}*" for each in row] for row in WRONG_SCORES]}
+    older = "\n".join(f"> {name} = {rows}" for name, rows in RIGHT_OTHERS.items())
+    reply = "\n".join(f"{name} = {rows}" for name, rows in steps.items())
+    key = key_of(read_problem(sample("self").path), Rules())
+    for name, text in {
+        "a.csv": as_sheet(steps),
+        "b.csv": as_sheet(steps, ";", ","),
+        "a.json": json.dumps(steps),
+        "b.json": json.dumps(marked),
+        "a.eml": f"{reply}\n\nOn Mon, Jan 5, 2026 at 10:12 AM Ann <a@b.c> wrote:\n{older}\n",
+    }.items():
+        answer = read_answer_bytes(text.encode(), name, key.expected)
+        assert answer.matrices["S"].values.tolist() == WRONG_SCORES, name
+        scores = next(e for e in mark(key, answer, Rules()).steps if e.step.name == "S")
+        assert not scores.is_right, name
+
+
+def test_a_cell_that_is_no_number_writes_no_other_step() -> None:
+    cell = "8 Q = [[9,9],[9,9],[9,9]]"
+    steps = {**RIGHT_OTHERS, "S": [[1.5, -2.5, cell], [-3.5, -3.5, 6], [8.5, 8, -13.25]]}
+    answer = read_answer_bytes(json.dumps(steps).encode(), "a.json")
+    assert answer.matrices["Q"].values.tolist() == RIGHT_OTHERS["Q"]
+    assert answer.matrices["S"].faults
+
+
+@for_all(
+    ("said", "is_same"),
+    [
+        ("row 2: the same", True),
+        ("row 2: igual", True),
+        ("row 2: 同じ", True),
+        ("row 2: not the same, I could not finish it", False),
+        ("row 2: same rule, not done", False),
+    ],
+)
+def test_words_for_the_same_are_the_row_before(said: str, is_same: bool) -> None:
+    key = key_of(read_problem(sample("self").path), Rules())
+    text = f"A\nrow 1: 0, 0, 1\n{said}\nrow 3: 0.62, 0.38, 0\n"
+    values = read_answer_bytes(text.encode(), "a.txt", key.expected).matrices["A"].values
+    assert values[[0, 2]].tolist() == [[0, 0, 1], [0.62, 0.38, 0]]
+    assert values[1].tolist() == [0, 0, 1] if is_same else np.isnan(values[1]).all()

@@ -80,6 +80,14 @@ def test_a_correction_states_a_row_in_full() -> None:
     assert "line 3: Q, row 2, is corrected here" in answer.remarks
 
 
+def test_a_row_that_is_only_mentioned_corrects_nothing() -> None:
+    wrong = "Q = [1 3; 1 -1; 2.5 -2]\n\n"
+    for said in ("Correction: I first had -1 1 and then changed it to 1 -1.",
+                 "Sorry, the row is not -1 1 but 1 -1.",
+                 "Corrected: my neighbor has -1 1, I don't know who is right."):  # fmt: skip
+        assert read(f"{wrong}{said}\n").matrices["Q"].values[1].tolist() == [1, -1]
+
+
 def test_a_correction_agrees_with_the_answers_own_mistakes() -> None:
     queries, keys = "Q = [1 3; 1 1; 2.5 -2]\n", "K = [3 -0.5; 2 -1.5; -2.5 3.5]\n"
     scores = "S = [1.5 -2.5 8; 5.2 0.5 1; 8.5 8 -13.25]\n"
