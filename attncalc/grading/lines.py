@@ -28,7 +28,8 @@ class LineMark(NamedTuple):
     head: the head, from 1; 0 for the only one.
     written: the lines as written; None if there are none.
     right: the right lines, by the answer's own weights if these differ from the key's.
-    status: correct, following from own weights, wrong, or blank if no line is wrong, but missing.
+    status: correct, following from own weights, wrong, or blank if a line is missing
+        and none is wrong.
     share: the share that is right: the solid and the dashed line count equally.
     weights: the step of the weights of the map.
     """

@@ -77,16 +77,17 @@ def with_corrected(
             is_whole |= any(run[start : start + len(row)] == row for start in starts)
         new = [(place, number)] if number and len(fits) == 1 and is_whole and not is_of_sums else []
         is_new = is_said and len(fits) > 1 and CORRECTS.search(sentence) is not None
-        if is_new and len(rows := [*_rows_in(sentence, made, wrong)]) == 1:
+        if is_new and len(rows := [*_rows_in(sentence, numbers, made, wrong)]) == 1:
             ((name, new),) = rows
         if new:
             for place, number in new:
                 made[name] = _with_entry(made[name], place, number)
-            what = entry_name(name, place) if len(new) == 1 else f"{name}, row {place[-2] + 1},"
+            is_row = len(new) > 1
+            what = f"{name}, row {place[-2] + 1}" if is_row else entry_name(name, place)
             found.taken[:] = [each for each in found.taken if each.line != line]
             found.unread[:] = [each for each in found.unread if each.line != line]
-            found.note(line, what.strip(","), "a correction", sentence.strip())
-            found.tell(line, f"{what} {CORRECTED}")
+            found.note(line, what, "a correction", sentence.strip())
+            found.tell(line, f"{what}{',' * is_row} {CORRECTED}")
             wrong_ones = [*_wrong(made, expected)]
         elif is_said and wrong and (fits or not is_of_sums) and line not in listed:
             why = "it may correct an entry: name it, as in Q[2,1] = 3"
@@ -96,11 +97,14 @@ def with_corrected(
 
 def _rows_in(
     sentence: str,
+    numbers: Sequence[Number],
     matrices: Mapping[str, WrittenMatrix],
     wrong: Sequence[tuple[str, Place, Matrix]],
 ) -> Iterator[tuple[str, list[tuple[Place, Number]]]]:
-    """Yield rows with several wrong entries that a sentence states in full: their new entries."""
-    numbers = [each for each in numbers_of(sentence) if each.is_last]
+    """Yield rows with several wrong entries that a sentence states in full: their new entries.
+
+    numbers: those of the sentence.
+    """
     rights: dict[tuple[str, Place], dict[int, Matrix]] = {}
     for name, place, right in wrong:
         rights.setdefault((name, place[:-1]), {})[place[-1]] = right

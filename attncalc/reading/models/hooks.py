@@ -27,7 +27,10 @@ def _steps(word: str) -> dict[str, tuple[str, ...]]:
 
 
 _STEPS, _UNSURE = _steps("sure"), _steps("unsure")
-_CROSS = "cross_attn crossattention encoder_attn EncDecAttention multihead_attn cross_attentions"
+_CROSS = {
+    *("cross_attn", "crossattention", "cross_attentions"),
+    *("encoder_attn", "EncDecAttention", "multihead_attn"),
+}
 _WHOLE = {**dict.fromkeys(("attn", "self_attn"), ("W_DKV", "W_Q")), "mlp": ("W_1",)}
 """Modules whose input is that of these weights: of the first that are there."""
 _LISTS = ("layers", "layer", "h", "blocks", "block")
@@ -80,7 +83,7 @@ class Names:
             parts = [*parts[:-2], parts[-1], parts[-2]]
         numbers = [int(each) for each in parts if each.isdecimal() and len(each) < 5]
         layer = numbers[0] if numbers else None
-        where = (layer, any(each in _CROSS.split() for each in parts))
+        where = (layer, not _CROSS.isdisjoint(parts))
         if _EXPERTS in (parts if is_input else parts[:-1]):
             return Meant(layer=layer)
         meant = self._by_name(parts, is_input=bool(is_input), where=where)

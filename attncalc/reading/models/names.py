@@ -6,7 +6,7 @@ A table: the end of a name, with any prefix, determines a field, or several stor
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import NamedTuple
 
 from attncalc.base.text import harmless
@@ -39,7 +39,7 @@ def table(file: str, word: str = "") -> Mapping[str, str]:
 
     word: the first word of the lines that count, which is left out; "" for all lines.
     """
-    lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()
+    lines = files(__package__).joinpath(file).read_text(encoding="utf-8").splitlines()
     start = f"{word} " if word else ""
     own = (line for line in lines if line.startswith(start) and not line.startswith("#"))
     parts = (line.removeprefix(start).partition(": ") for line in own)

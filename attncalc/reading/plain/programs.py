@@ -74,7 +74,9 @@ def without_session(text: str) -> str:
     """
     if "\n## " in text:
         text = _KNITTED.sub(_without_marks, text)
-    text = rewritten(_with_names_of_prints(text), "programs")
+    if "print(" in text:
+        text = _with_names_of_prints(text)
+    text = rewritten(text, "programs")
     if "bind(" in text:
         text = _BOUND.sub(_as_bound, text)
     if "[," in text:
