@@ -4,7 +4,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby, pairwise, takewhile
+from itertools import accumulate, dropwhile, groupby, pairwise, takewhile
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from attncalc.reading.answers.lines import attention_in, connection_in, is_about
 from attncalc.reading.answers.map_lines import MapReader, told_in
 from attncalc.reading.answers.own_page import MapLines
 from attncalc.reading.answers.raw import Raw, assembled, unread
+from attncalc.reading.answers.records import steps_of_records
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, delimiter_of, rows_of
@@ -34,6 +35,8 @@ from attncalc.reading.plain.rows import Rows, without_names
 
 LONGEST_SHEET = 20_000
 """The largest number of lines of a sheet that are searched for matrices side by side."""
+_ENTRY = 3
+"""The fewest cells of an entry: its step, row and column; its value may be blank."""
 _COMMA = re.compile(r"[+\-−]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _COUNTED = re.compile(r"([QKVqkv])_?\d{1,2}")
 """A column of queries, keys or values."""
@@ -64,6 +67,8 @@ def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answe
     except InputError as error:
         answer, reason = None, error
     expected = expected or Expected()
+    if records := _of_records(text, place, expected):
+        return records
     if answer and answer.matrices and not any(_trouble(answer, expected)[:2]):
         return answer
     other = read_text_answer(_with_tabs(text, place), place, expected)
@@ -72,6 +77,24 @@ def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answe
     if reason and not best.matrices:
         raise reason
     return best
+
+
+def _of_records(text: str, place: str, expected: Expected) -> Answer | None:
+    """Return the answer of a table of entries, and of the lines of a map below it; None if none."""
+    rows = [*dropwhile(_is_short, rows_of(text, delimiter_of(text), Faults(place)))]
+    records = [*takewhile(lambda row: not _is_short(row), rows)]
+    decimal_comma = delimiter_of(text) != ","
+    cells = [[_with_point(c) if decimal_comma else c for c in row.cells] for row in records]
+    found = cells and steps_of_records(cells, [row.line for row in records], expected)
+    if not found:
+        return None
+    told, missed = _map(rows[len(records) :], expected)
+    return assembled(place, found.steps, [*found.unread, *missed], told or None, expected)
+
+
+def _is_short(row: Row) -> bool:
+    """Return whether a row has too few cells for the step, row, column and value of an entry."""
+    return len(row.filled) < _ENTRY
 
 
 def or_side_by_side(answer: Answer, text: str, place: str, expected: Expected) -> Answer:

@@ -106,7 +106,7 @@ class _Periods:
         self, mentions: Sequence[Mention], weights: Matrix, rows: Matrix, lines: About
     ) -> None:
         self.mentions, self.weights, self.rows, self.about = mentions, weights, rows, lines
-        self.choices = np.count_nonzero(weights > TIE, axis=1).tolist()
+        self.choices = np.maximum(np.count_nonzero(weights > TIE, axis=1), 1).tolist()
         self.lines = np.array([each.line for each in mentions], int)
         self.at = np.arange(rows.size)
         inputs = [[input_of(each, k) for each in mentions] for k in rows]

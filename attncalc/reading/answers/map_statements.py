@@ -124,7 +124,9 @@ def _likened(run: Sequence[Mention], before: Sequence[_Share], weights: Matrix) 
     of = run[1].output if len(run) == 2 else before[-1].output if before else -1
     inputs = [each for each in before if each.output == of]
     (output, line), places = run[0][1::-1], [each.place for each in inputs]
-    is_there = 0 <= output < len(weights) and len(run) < 3 and bool(said & {"equal", "likewise"})
+    # output 3 is the same as output 2, but output 3 also attends to input 2
+    likens = said & ({"equal"} if len(run) == 2 else {"equal", "likewise"})
+    is_there = 0 <= output < len(weights) and len(run) < 3 and bool(likens)
     are_outputs = [*map(_side, words, words[1:])] == ["out", "out"]
     if is_there and inputs and (are_outputs or is_ranked(places, weights[output])):
         yield from (each._replace(output=output, line=line) for each in inputs)

@@ -1,0 +1,126 @@
+"""Tables with one row for each entry: the name of its step, its head, its row and column."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from attncalc.reading.answers.answer import Unread, is_sparse
+from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.raw import Raw
+from attncalc.reading.naming.keys import name_of_key
+from attncalc.reading.naming.name import head_in, name_in
+from attncalc.reading.plain.numerals import read_entry
+from attncalc.reading.plain.rows import Rows
+
+FEWEST = 4
+"""The fewest entries of a table of entries."""
+_COUNT = re.compile(r"(?:[^\W\d_]{1,12}[ _-]?)?(\d{1,6})")
+"""The number of a row or a column, which a word may precede: dim 2."""
+_ALL = ("", "-", "–", "—")
+
+
+class Records(NamedTuple):
+    """The steps of a table of entries, and the rows that are not read."""
+
+    steps: list[Raw]
+    unread: list[Unread]
+
+
+class _Entry(NamedTuple):
+    head: int
+    row: int
+    column: int
+    text: str
+    line: int
+
+
+def steps_of_records(rows: Rows, lines: Sequence[int], expected: Expected) -> Records | None:
+    """Return the steps of a table whose rows are entries; None for any other table.
+
+    rows: the heading of the columns, then the cells of each entry.
+    lines: the line of each row in its file.
+    """
+    heading, *body = rows
+    body = [[*row, *[""] * (len(heading) - len(row))] for row in body]
+    if len(body) < FEWEST or any(len(row) != len(heading) for row in body):
+        return None
+    columns = [[*each] for each in zip(*body, strict=True)]
+    names = [_step(cell, expected) for cell in columns[0]]
+    heads = [k for k, title in enumerate(heading) if k and head_in(f"{title} 1")]
+    head = heads[0] if heads else 0
+    row, column, value = ([k for k in range(1, len(heading)) if k != head] + [0, 0, 0])[:3]
+    if not value or all(map(_is_number, heading)) or not any(names):
+        return None
+    places = [_places(columns[k], expected) for k in (row, column)]
+    own_heads = [_head(cell) for cell in columns[head]] if head else [0] * len(body)
+    are_entries = all(_is_number(cell) for cell in columns[value] if cell)
+    if not all(places) or not are_entries or None in own_heads:
+        return None
+    entries: dict[str, list[_Entry]] = {}
+    stated = zip(columns[0], own_heads, *places, columns[value], lines[1:], strict=True)
+    for own, name in zip(stated, names, strict=True):
+        entries.setdefault(name or own[0], []).append(_Entry(*own[1:]))
+    found = Records([], [])
+    for name, own_entries in entries.items():
+        _add(name, own_entries, found)
+    return found if found.steps else None
+
+
+def _step(cell: str, expected: Expected) -> str:
+    """Return a name of a step as a key, which may have its head; "" for another text."""
+    if name_of_key(cell):
+        return cell
+    name = name_in(cell, expected.labels)
+    return name.matrix if name else ""
+
+
+def _is_number(cell: str) -> bool:
+    return read_entry(cell).value is not None
+
+
+def _head(cell: str) -> int | None:
+    """Return the head of an entry: 0 for a step of all heads; None if the cell has no number."""
+    match = _COUNT.fullmatch(cell)
+    return int(match[1]) if match else 0 if cell in _ALL else None
+
+
+def _places(cells: Sequence[str], expected: Expected) -> list[int]:
+    """Return the row or the column of each entry, from 1; [] if the cells do not say it."""
+    for labels in (expected.labels.queries, expected.labels.keys):
+        if all(cell in labels or _COUNT.fullmatch(cell) for cell in cells):
+            break
+    else:
+        return []
+    counts = [match for cell in cells if cell not in labels and (match := _COUNT.fullmatch(cell))]
+    start = min((int(each[1]) for each in counts), default=1)
+    shift = 1 if start == 0 else 0
+    return [
+        1 + labels.index(cell) if cell in labels else shift + int(_COUNT.sub(r"\1", cell))
+        for cell in cells
+    ]
+
+
+def _add(name: str, entries: Sequence[_Entry], found: Records) -> None:
+    """Add a step, or the reason why its entries are not read."""
+    first = entries[0].line
+    for head in dict.fromkeys(each.head for each in entries):
+        own = [each for each in entries if each.head == head]
+        height, width = (max(each[k] for each in own) for k in (1, 2))
+        places = [(each.row, each.column) for each in own]
+        twice = next(_repeated(places), None)
+        if twice or is_sparse(height * width, len(own)):
+            why = f"row {twice[0]}, column {twice[1]} is there twice" if twice else "too sparse"
+            found.unread.append(Unread(first, name, f"{name}: {why}", could_be_matrix=True))
+            continue
+        cells = [[""] * width for _ in range(height)]
+        for each in own:
+            cells[each.row - 1][each.column - 1] = each.text
+        found.steps.append(Raw(name, head, cells, own[0].line))
+
+
+def _repeated(places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    seen = set[tuple[int, int]]()
+    for each in places:
+        if each in seen:
+            yield each
+        seen.add(each)
