@@ -38,7 +38,11 @@ def questioned(
     """Return the matrices, with doubtful ones read elsewhere or listed as not read."""
     follows = followed(matrices, expected)
     read = [name for name in expected.steps if name in matrices]
-    otherwise = {each.step for each in found.taken if each.how != "its name"}
+    otherwise = {
+        each.step
+        for each in found.taken
+        if each.how not in ("its name", "its heading", "the words above it")
+    }
     named = {each.step for each in found.taken} - otherwise
     sure = {n for n in named & {*read} if {*matrices[n].shape} == {*expected.steps[n].shape}}
     off = {
@@ -65,14 +69,17 @@ def questioned(
     found.taken[:], found.unread[:], found.remarks[:] = before
     doubts = {n: _contradiction(n, matrices, expected) for n in off - right}
     doubted = {each for each in doubts if doubts[each]}
-    for name in sorted(doubted, key=read.index):
-        own = [each for each in found.taken if each.step == name]
+    lost = {
+        name: [each for each in found.taken if each.step == name]
+        for name in sorted(doubted, key=read.index)
+    }
+    again = right | doubted
+    made = search(_without(again, matrices, found)) if again else matrices
+    for name, own in lost.items():
         text = "; ".join(each.text for each in own)[:LONGEST]
         line = min((each.line for each in own), default=0)
         why = f"it may not be {name}: {doubts[name]}"
         found.unread.append(Unread(line, text, why, could_be_matrix=True))
-    again = right | doubted
-    made = search(_without(again, matrices, found)) if again else matrices
     return dict(_without(doubted & {*made}, made, found))
 
 

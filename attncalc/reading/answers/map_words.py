@@ -42,6 +42,7 @@ _UNPARTED = re.compile("|".join(
 _DRESS = re.compile(
     r"\b(?:[Hh]ead|[Kk]opf|[Tt]ête|cabeza|testa|cabeça|hoofd|[Ll]ayer)[ _]?\d{1,3}\b"
     r"|\b\d{1,4} ?[×x] ?\d{1,4}\b"
+    r"|\\(?:begin|end)\{\w{1,20}\*?\}"
     r"|\\(?:item|noindent|par|text\w{0,6}|mathbf|quad)\b|\\[,;]|[$*`{}~]|\\\\"
 )
 EMPHASIZED = re.compile(r"(?<![\w*_`])([*_`]{1,2})([^\s*_`][^*_`\n]{0,40})\1(?![\w*_`])")

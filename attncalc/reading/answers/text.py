@@ -36,7 +36,7 @@ from attncalc.reading.answers.map_choice import stated_map
 from attncalc.reading.answers.map_lines import MapReader, with_tables
 from attncalc.reading.answers.map_names import sentences_in
 from attncalc.reading.answers.map_order import count_exact
-from attncalc.reading.answers.map_statements import statements
+from attncalc.reading.answers.map_statements import are_denied, statements
 from attncalc.reading.answers.map_unread import (
     is_prose,
     lines_in_part,
@@ -199,16 +199,18 @@ def _take_map(
     if (heads := of_map.heads_of(weights)) is not None and matrices:
         others = count_exact(outside, heads, labels)
         is_complete = of_map.is_complete(outside)
+        stated = list[WrittenConnection]()
         if others < len(outside) or not is_complete:
             stated = stated_map(lines, heads, labels, text)
-            right = count_exact(stated, heads, labels)
-            is_sure = len(heads) > 1 or not is_complete or right == len(stated)
-            are_of_heads = len(heads) == 1 or all(each.head for each in outside)
-            is_firm = is_complete and are_of_heads and 2 * others > len(outside)
-            may_vary = others == len(outside) or all(each.is_told for each in outside)
-            may_replace = is_sure and not is_firm and may_vary
-            if stated and ((may_replace and right > others) or not found.connections):
-                _replace_map(stated, texts, found)
+        right = count_exact(stated, heads, labels)
+        is_sure = len(heads) > 1 or not is_complete or right == len(stated)
+        are_of_heads = len(heads) == 1 or all(each.head for each in outside)
+        is_firm = is_complete and are_of_heads and 2 * others > len(outside)
+        may_vary = others == len(outside) or all(each.is_told for each in outside)
+        may_replace = is_sure and not is_firm and may_vary
+        is_better = (may_replace and right > others) or not found.connections
+        if is_better and stated and not are_denied(stated, statements(lines, weights, labels)):
+            _replace_map(stated, texts, found)
     has_map = bool(found.connections)
     said = {} if of_map.is_complete(found.connections) else statements(lines, weights, labels)
     _take_lines(of_map.new(said, found.connections), texts, found)
