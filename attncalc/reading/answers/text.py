@@ -23,7 +23,7 @@ from attncalc.reading.answers.answer import (
 )
 from attncalc.reading.answers.collecting import collected
 from attncalc.reading.answers.corrected import CORRECTED, quoted_lines, with_corrected, with_scanned
-from attncalc.reading.answers.doubting import leave_noise, questioned
+from attncalc.reading.answers.doubting import followed, leave_noise, questioned
 from attncalc.reading.answers.expected import SCORES, Expected, share_alike
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import (
@@ -78,6 +78,8 @@ from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 MOST_FAULTS = 100
 ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
 """The number of matrices with rows for columns that are a habit, and not a mistake."""
+LIKELY, CLEARLY = 0.6, 0.3
+"""The share of entries that agree with a transposed step, and how much more than others do."""
 _MINUS = re.compile(r"[⁻¯](?=[.\d])|(?<![^\s\[({|,;=&:])—(?=\.?\d)")
 """The raised minus of a calculator before a digit that is not raised."""
 _MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
@@ -451,21 +453,26 @@ def _turned_alike(
         if (key := keys.get(name)) is not None and key.ndim == written.values.ndim == 2
     }
     odd = {n for n, (own, key) in flat.items() if own.shape == key.shape[::-1] != key.shape}
-    by_numbers = {
-        n for n, (own, key) in flat.items() if share_alike(own.T, key) == 1 > share_alike(own, key)
-    }
+    by_numbers = {n for n, (own, key) in flat.items() if _is_turned(own, key)}
     has_weights |= {own_name(name)[:1] for name in by_numbers} >= {"S", "A"}
     is_seen = len((odd | by_numbers).intersection("QKVO")) >= SURE_COLUMNS
     made = dict(matrices)
     for name in matrices:
         is_square = len({*matrices[name].shape}) == 1 and own_name(name)[:1] not in "SA"
-        is_shown = has_weights or is_square or is_seen
-        is_right = name in by_numbers and is_shown
+        is_shown = has_weights or is_square or is_seen or name in odd
+        is_right = (name in by_numbers and is_shown) or (is_seen and name in odd)
+        own = followed(made, expected).get(name) if is_seen and name in flat else None
+        is_right = is_right or (own is not None and _is_turned(made[name].values, own))
         if is_right or (are_columns and name in (odd | by_numbers) - stated.intersection("QKV")):
             made[name] = matrices[name].arranged(np.transpose)
             like = f"as {' and '.join(sorted(stated))} are" if stated else "by its numbers"
             found.remarks.append(f"{name} is read transposed, {like}")
     return made
+
+
+def _is_turned(own: Matrix, key: Matrix) -> bool:
+    """Return whether numbers agree with a step if they are transposed, and otherwise much less."""
+    return share_alike(own.T, key) >= max(LIKELY, share_alike(own, key) + CLEARLY)
 
 
 def _tell_columns(
