@@ -143,14 +143,15 @@ class _Collector(Keeper):
     def _words(self, block: Block) -> None:
         """Read words: they name the next matrix, and describe their own numbers."""
         self._say_map(block)
-        if self.takes_caption(block):
+        if self.takes_caption(block) or self._takes_token(block):
             self.note(block, "", "words")
             return
         said = block.names or [each for each in [block.text.strip(" *:")] if each[:1] in ("/", "÷")]
         name = self.name(said)
         self.copies.look(block, self.found.remarks)
         self.again = self.again or says_again(block.text)
-        if block.is_heading or (name and not block.goes_on):
+        is_beside = self.before is not None and self.before.line == block.line
+        if block.is_heading or (name and not (block.goes_on or is_beside)):
             self.token = 0, 0
         is_valued = any(read_entry(each).value is not None for each in block.work[-1:])
         if name and name.row and is_valued and not block.goes_on:
@@ -170,6 +171,14 @@ class _Collector(Keeper):
             self.label, self.is_fresh = None, False
         self.is_interrupted = not name
         self._say_role(block)
+
+    def _takes_token(self, block: Block) -> bool:
+        """Read a heading that is only the number of a token, whose vectors are below it."""
+        row = _TOKEN.fullmatch(block.text.strip(" #*=-:"))
+        if not row or row[1] or self.name([block.text]):
+            return False
+        self.token, self.last = (block.line, int(row[2])), None
+        return True
 
     def _say_map(self, block: Block) -> None:
         """Read the attention of the next map from words; a heading without one resets it."""
@@ -341,8 +350,9 @@ class _Collector(Keeper):
 
     def _row_share(self, name: Name, grid: Grid) -> float:
         """Return the share of a row that agrees with that row of a step; 1 for unknown ones."""
-        key = self.expected.steps.get(name.matrix)
-        if key is None or key.ndim != 2 or name.row > len(key):
+        name = self.of_one_head(name, grid)
+        key = self.expected.of_head(name.matrix, name.head or self.head)
+        if key is None or name.row > len(key):
             return 1.0
         return share_alike(values_of(grid.heads), key[name.row - 1 : name.row])
 

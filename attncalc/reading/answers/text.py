@@ -590,10 +590,10 @@ def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
         key = key[part.row - 1 : part.row]
     if key is None or part.column or key.shape != part.size or part.turned:
         return part
-    sign = "0" if own == "A" else "-inf"
+    sign, is_mask = "0" if own == "A" else "-inf", own == "S_masked"
     rows = [
         [
-            sign if value == -np.inf and cell.strip() in MASKED else cell
+            sign if (value == -np.inf or is_mask) and cell.strip() in MASKED else cell
             for cell, value in zip(row, values, strict=False)
         ]
         for row, values in zip(part.rows, key, strict=True)

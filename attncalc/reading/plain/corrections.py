@@ -61,11 +61,6 @@ _ROW_IS = re.compile(
     re.IGNORECASE,
 )
 """A row in a sentence with nothing else: the third row of K is 1 -2, and not as above."""
-_SORRY = re.compile(
-    rf"\W{{0,8}}(?:{_SORRY_WORDS}|typo|errat(?:um|a)|edit|update|my mistake|抱歉)\b.{{0,80}}\d",
-    re.IGNORECASE,
-)
-"""The start of a correction, whatever its verb."""
 _NAMED = re.compile(rf"{_NAME}|\brow of (?-i:{_LETTER})\b", re.IGNORECASE)
 CORRECTS = re.compile(
     r"\b(?:should|ought to|must) (?:actually |really |rather )?(?:be|read|have been)\b"
@@ -78,13 +73,16 @@ CORRECTS = re.compile(
 """Words for a number that is wrong elsewhere."""
 
 
-_SPEAKS_OF_ERROR = re.compile(
+_OF_ERROR = (
     rf"\b(?:{_SORRY_WORDS}|typo|errat(?:um|a)|my mistake|mis(?:typed|copied|read)|correct(?:ion|ed)"
+    r"|forgot(?:ten)?|vergessen|oublié|olvid[éó]|esqueci|dimenticato|vergeten"
     r"|verschrieben|korrektur|korrigiert|corrección|corregid[oa]"
     r"|correzione|correção|corrigid[oa]|correctie|foutje|rättelse"
-    r"|rettelse|poprawka|oprava|düzeltme|javítás|исправ\w{0,8})\b|抱歉|订正|訂正|更正|修正",
-    re.IGNORECASE,
+    r"|rettelse|poprawka|oprava|düzeltme|javítás|исправ\w{0,8})\b|抱歉|订正|訂正|更正|修正"
 )
+_SPEAKS_OF_ERROR = re.compile(_OF_ERROR, re.IGNORECASE)
+_SORRY = re.compile(rf"\W{{0,8}}(?:\b(?:edit|update)\b|{_OF_ERROR}).{{0,80}}\d", re.IGNORECASE)
+"""The start of a correction, whatever its verb."""
 
 
 def speaks_of_error(text: str) -> bool:
