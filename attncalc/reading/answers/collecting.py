@@ -340,7 +340,8 @@ class _Collector(Keeper):
             return not self._is_row_of(name, grid)
         if self._row_share(label._replace(row=name.row), grid) > self._row_share(name, grid):
             return True
-        before = [each for each in self.found.parts if each.name == name.matrix]
+        head = name.head or self._head_of(name)
+        before = [e for e in self.found.parts if (e.name, e.head) == (name.matrix, head)]
         own = [each for each in before if each.is_whole or each.row == name.row]
         return any(grid.rows[0] not in each.rows for each in own)
 
@@ -450,9 +451,9 @@ class _Collector(Keeper):
 
         A row that is also in a given matrix counts if its numbers agree, or if it is the next row.
         """
-        label = self.label
-        if label is None or self.is_given(label):
+        if self.label is None or self.is_given(self.label):
             return None
+        label = self.of_one_head(self.label._replace(row=row or 1), grid)
         last = self.last
         is_next = last is not None and (last.name, last.row) == (label.matrix, row - 1)
         is_it = bool(row) and (is_next or self._is_row_of(label._replace(row=row), grid))
