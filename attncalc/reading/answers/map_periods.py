@@ -91,7 +91,7 @@ def maps_in_periods(
 ) -> Iterator[Said]:
     """Yield the maps of a head that names state at equal distances, and the weights confirm.
 
-    wrong: how many outputs may have inputs that the weights do not confirm, in a map in words.
+    wrong: how many outputs may have inputs that the weights do not confirm.
     """
     several = np.flatnonzero(np.count_nonzero(weights > TIE, axis=1) > 1)
     # outputs with one weight may be named in another way

@@ -80,7 +80,7 @@ def are_denied(
 ) -> bool:
     """Return whether sentences on other lines than those of a map state other inputs."""
     lines = {each.line for each in found}
-    known = {(each.head, each.output): each.most for each in found}
+    known = {(each.head, each.output): (*each.most, *each.second) for each in found}
     return any(
         own.isdisjoint(lines) and not {*known.get(key, each.most)}.intersection(each.most)
         for each, own in said.items()

@@ -459,7 +459,7 @@ def _turned_alike(
     made = dict(matrices)
     for name in matrices:
         is_square = len({*matrices[name].shape}) == 1 and own_name(name)[:1] not in "SA"
-        is_shown = has_weights or is_square or is_seen or name in odd
+        is_shown = has_weights or is_square or is_seen
         is_right = (name in by_numbers and is_shown) or (is_seen and name in odd)
         own = followed(made, expected).get(name) if is_seen and name in flat else None
         is_right = is_right or (own is not None and _is_turned(made[name].values, own))
@@ -590,7 +590,14 @@ def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
         key = key[part.row - 1 : part.row]
     if key is None or part.column or key.shape != part.size or part.turned:
         return part
-    sign, is_mask = "0" if own == "A" else "-inf", own == "S_masked"
+    sign = "0" if own == "A" else "-inf"
+    marked = [
+        value == -np.inf
+        for row, values in zip(part.rows, key, strict=True)
+        for cell, value in zip(row, values, strict=False)
+        if cell.strip() in MASKED
+    ]
+    is_mask = own == "S_masked" and len(marked) > 1 and not any(marked)  # on the other side
     rows = [
         [
             sign if (value == -np.inf or is_mask) and cell.strip() in MASKED else cell
