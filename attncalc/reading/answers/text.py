@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
+from typing import TypeVar
 
 import numpy as np
 
@@ -118,6 +119,7 @@ _ILLEGIBLE = re.compile(
     r"|nieczytelne|неразборчиво|判読不能|看不清)[\])>])(?=[ \t]{0,20}(?:[-\d|&;,\])\n]|$))"
 )
 """What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
+OfLine = TypeVar("OfLine", Unread, Taken)
 LONGEST_ROW = 200
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
@@ -169,13 +171,20 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     faults += [*found.faults, *faults_in(matrices)]
     if expected.has_map:
         _take_map(plain, matrices, expected, found, of_map)
-    unread = tuple(sorted(dict.fromkeys(found.unread), key=lambda each: each.line))
+    typed = partial(_as_typed, page.given)
+    unread = tuple(sorted(dict.fromkeys(map(typed, found.unread)), key=lambda each: each.line))
     connections = lines_from_one(map(page.lines.named, found.connections)) or None
     says = (each.says for each in connections or ())  # each has been noted, in this order
-    noted = [each._replace(how=next(says)) if each.what == "map" else each for each in found.taken]
+    noted = [e._replace(how=next(says)) if e.what == "map" else e for e in map(typed, found.taken)]
     taken = tuple(sorted(noted, key=lambda each: each.line))
     remarks = tuple(found.remarks)
     return Answer(place, matrices, connections, tuple(faults), unread, remarks, taken)
+
+
+def _as_typed(given: Mapping[int, str], part: OfLine) -> OfLine:
+    """Return a line of the map with its words before they were translated."""
+    is_of_map = part.of_map if isinstance(part, Unread) else part.what == "map"
+    return part._replace(text=given.get(part.line, part.text)) if is_of_map else part
 
 
 def _take_map(
