@@ -47,6 +47,7 @@ from attncalc.writing.reports.gradebook import (
     ClassRow,
     Outcome,
     Stray,
+    Who,
     as_csv,
     class_document,
     column_of,
@@ -329,10 +330,10 @@ def _entries(
     possible = (possible_of(key, marking.rules_of_one(way.rules, key)) for key in samples)
     none = tuple(outcome(NOTHING, "", each) for each in possible)
     for place, student in enumerate(given.students):
-        who = tuple(map(on_a_line, (student.name, student.id, student.email, student.folder)))
+        who = Who(*map(on_a_line, (*student[:4], *student.parts)))
         for number, made in enumerate(rows.get(place, none)):
             named, is_late = given.problems[number], (place, number) in late
-            yield ClassRow((who[0], who[1], who[2], who[3]), named, made, is_late)
+            yield ClassRow(who, named, made, is_late)
 
 
 def _ends(entries: Sequence[ClassRow], strays: Sequence[Stray]) -> int:
