@@ -140,7 +140,7 @@ def read_roster(source: str | Path) -> Roster:
     if not rows:
         raise InputError(f"{place}: this list is empty")
     columns = _columns(rows[0])
-    below = rows[1:] if columns else rows
+    below: Sequence[Row] = rows[1:] if columns else rows
     if not columns and any(len(row.filled) > 1 for row in rows):
         raise InputError(
             f"{place}: head its columns with what they hold, in a first row: name, id, email"
