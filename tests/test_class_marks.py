@@ -352,7 +352,9 @@ def test_a_student_with_an_answer_to_no_clear_problem_has_no_total(
         key = tmp_path / "set" / "keys" / ada["folder"] / each["problem"] / "key.md"
         text = key.read_text("utf-8").replace(each["code"], "")
         (tmp_path / "answers" / to).write_text(text, "utf-8")
+    (tmp_path / "answers" / "stranger.md").write_text("Q = [1]")
     run = attncalc("check", "set", "answers", "--gradebook", "moodle", "-o", "marked")
+    assert "unmatched: answers/stranger.md: no name of the class is in its name" in run.err
     (row,) = [line for line in run.out.splitlines() if line.startswith("Ada Byron")]
     assert row.endswith(",8,,")  # and not 8 of 16 without a word
     assert "no total, because an answer was not marked: Ada Byron" in run.err

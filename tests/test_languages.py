@@ -659,6 +659,7 @@ def test_every_mistake_of_an_equation_is_translated() -> None:
         f"a.png: the numbers are recognized with a confidence of 0.52, as of handwriting or a poor "
         f"picture: {HANDWRITING}: {CAN_BE_READ}",
         f"in/a.zip: a document (.zip) cannot be read: {CAN_BE_READ}",
+        "its letters are not in UTF-8: they are read as those of Windows",
         "a.md: its name is that of Ada, but BKWR-TZNM in it is the code of another student",
     ],
 )
