@@ -12,6 +12,7 @@ from attncalc.base.text import in_json, of_each
 from attncalc.grading.credit import all_asked
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules
+from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
 from attncalc.reading.roster import Student
 
@@ -29,6 +30,7 @@ class Versions(NamedTuple):
     made: Sequence[Any]
     name: str = ""
     students: Sequence[Student] = ()
+    language: str = ENGLISH
 
 
 Exported = tuple[Mapping[str, str | bytes], tuple[str, ...]]

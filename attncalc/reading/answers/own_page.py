@@ -5,7 +5,7 @@ replacements are inserted for names on these pages, and replaced by the names af
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -164,12 +164,10 @@ class Handed(NamedTuple):
 
     text: the page in English, with replaced names of tokens.
     lines: the reader of these names.
-    given: the lines that were replaced, as typed, by their numbers.
     """
 
     text: str
     lines: MapLines
-    given: Mapping[int, str]
 
 
 def handed_back(text: str, names: Sequence[str], html: Html | None = None) -> Handed:
@@ -180,19 +178,14 @@ def handed_back(text: str, names: Sequence[str], html: Html | None = None) -> Ha
     html: the original HTML page; names are unescaped there.
     """
     language = html.language if html is not None and html.is_own else ""
-    typed = text.split("\n")
-    lines, of_map = lines_in_english([*typed], language), MapLines(())
+    lines = lines_in_english(text.split("\n"), language)
     opening = next(_openings(lines[:MOST_BEFORE]), None) if html is None else None
     opening = -1 if html is not None and html.is_own else opening
     if opening is None:
-        lines = [*map(_map_in_english, typed)]
-    else:
-        page = _Page(lines, names, is_decoded=html is not None)
-        page.clean(opening)
-        lines, of_map = page.lines, page.of_map
-    pairs = enumerate(zip(typed, lines, strict=True), start=1)
-    given = {number: own for number, (own, said) in pairs if own != said}
-    return Handed("\n".join(lines), of_map, given)
+        return Handed("\n".join(map(_map_in_english, text.split("\n"))), MapLines(()))
+    page = _Page(lines, names, is_decoded=html is not None)
+    page.clean(opening)
+    return Handed("\n".join(page.lines), page.of_map)
 
 
 def lines_in_english(lines: list[str], language: str = "") -> list[str]:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
-from typing import TypeVar
 
 import numpy as np
 
@@ -119,7 +118,6 @@ _ILLEGIBLE = re.compile(
     r"|nieczytelne|неразборчиво|判読不能|看不清)[\])>])(?=[ \t]{0,20}(?:[-\d|&;,\])\n]|$))"
 )
 """What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
-OfLine = TypeVar("OfLine", Unread, Taken)
 LONGEST_ROW = 200
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
@@ -129,7 +127,9 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     """Return the answer in a text; unreadable parts are noted, and the others kept."""
     expected = expected or Expected()
     html = text_of_html(text) if is_html(text) else None
-    page = handed_back(text if html is None else html.text, expected.names, html)
+    text = text if html is None else html.text
+    typed = partial(_as_typed, text.split("\n"))
+    page = handed_back(text, expected.names, html)
     page = page._replace(text=with_digits(_with_ascii_digits(page.text)))
     # before the text is rewritten, which makes it longer and takes time
     text, said = within_bounds(page.text)
@@ -171,20 +171,20 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     faults += [*found.faults, *faults_in(matrices)]
     if expected.has_map:
         _take_map(plain, matrices, expected, found, of_map)
-    typed = partial(_as_typed, page.given)
     unread = tuple(sorted(dict.fromkeys(map(typed, found.unread)), key=lambda each: each.line))
     connections = lines_from_one(map(page.lines.named, found.connections)) or None
     says = (each.says for each in connections or ())  # each has been noted, in this order
-    noted = [e._replace(how=next(says)) if e.what == "map" else e for e in map(typed, found.taken)]
+    noted = [each._replace(how=next(says)) if each.what == "map" else each for each in found.taken]
     taken = tuple(sorted(noted, key=lambda each: each.line))
     remarks = tuple(found.remarks)
     return Answer(place, matrices, connections, tuple(faults), unread, remarks, taken)
 
 
-def _as_typed(given: Mapping[int, str], part: OfLine) -> OfLine:
-    """Return a line of the map with its words before they were translated."""
-    is_of_map = part.of_map if isinstance(part, Unread) else part.what == "map"
-    return part._replace(text=given.get(part.line, part.text)) if is_of_map else part
+def _as_typed(lines: Sequence[str], part: Unread) -> Unread:
+    """Return an unread part with the line as typed, where what is read of it was rewritten."""
+    line = lines[part.line - 1].strip() if 0 < part.line <= len(lines) else part.text
+    is_of_rows = ROW_ENDS.search(part.text) or part.text == "…"
+    return part if is_of_rows or part.text in line else part._replace(text=line)
 
 
 def _take_map(

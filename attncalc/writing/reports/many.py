@@ -220,7 +220,7 @@ def row_of(answer: Marked, said: verdict.Said) -> Iterator[str]:
     yield "provisional" if marking.is_provisional else ""
     yield _first_wrong(marking)
     yield "; ".join(
-        f"{marks.step.name}: {' or '.join(cause.code for cause in marks.causes)}"
+        f"{marks.step.name}: {' / '.join(cause.code for cause in marks.causes)}"
         for marks in marking.judged
         if marks.causes
     )
