@@ -146,6 +146,8 @@ def test_a_total_is_scaled_to_the_points_of_a_canvas_column() -> None:
     )
     lines = list(filled(rows, [None, None, total], "set", lambda x, least=0: str(x)))
     assert [line.strip("\r\n") for line in lines[1:]] == ["    Points Possible,,10.00", " Ada,1,5"]
+    lines = list(filled(rows, [None, None, total], "set", lambda x, least=0: str(x), ";"))
+    assert lines[2] == " Ada;1;5\n"
 
 
 def test_a_code_of_another_problem_and_a_damaged_file_are_said(

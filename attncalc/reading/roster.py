@@ -136,7 +136,7 @@ def _without(text: str, name: str) -> str:
 
 def read_roster(source: str | Path) -> Roster:
     """Read a class list: CSV with a name in each row, or name, id and email under headings."""
-    place, rows = str(source), rows_in_file(source)
+    place, (rows, _) = str(source), rows_in_file(source)
     if not rows:
         raise InputError(f"{place}: this list is empty")
     columns = _columns(rows[0])
@@ -161,11 +161,11 @@ def read_roster(source: str | Path) -> Roster:
     return Roster(_with_folders(_numbered(students)), tuple(notes))
 
 
-def rows_in_file(source: str | Path, *, stripped: bool = True) -> list[Row]:
-    """Return the rows of a CSV file, its cells separated as in the first line."""
+def rows_in_file(source: str | Path, *, stripped: bool = True) -> tuple[list[Row], str]:
+    """Return the rows of a CSV file, and what separates cells in its first line."""
     text = decode(read_bytes(Path(source)), str(source))
     delimiter = max("\t;,", key=text.partition("\n")[0].count)
-    return list(rows_of(text, delimiter, Faults(str(source)), stripped=stripped))
+    return list(rows_of(text, delimiter, Faults(str(source)), stripped=stripped)), delimiter
 
 
 def _columns(row: Row) -> dict[str, int]:

@@ -203,7 +203,7 @@ def _gradebook(
     if points and points != most:
         note(f"totals out of {float(most):g} are scaled to the {float(points):g} of this column")
     whose = [None if place is None else totals[place] for place in book.students]
-    return filled(book.rows, whose, title, shown.in_cell)
+    return filled(book.rows, whose, title, shown.in_cell, book.delimiter)
 
 
 def _target_of_overview(out: str | None) -> list[Target]:

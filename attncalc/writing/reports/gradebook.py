@@ -246,7 +246,11 @@ def gradebook(system: str, totals: Sequence[Totals], title: str, said: Said) -> 
 
 
 def filled(
-    rows: Sequence[Sequence[str]], totals: Sequence[Totals | None], title: str, said: Said
+    rows: Sequence[Sequence[str]],
+    totals: Sequence[Totals | None],
+    title: str,
+    said: Said,
+    delimiter: str = ",",
 ) -> Iterator[str]:
     """Yield the rows of an export with the total of each student, as CSV; all else is unchanged.
 
@@ -266,7 +270,7 @@ def filled(
             cells[at] = _said(each.total and each.total * (scale or 1), said).replace(".", sign)
         elif row and row[0].strip() == POINTS_POSSIBLE:
             cells[at] = cells[at] or whole
-        yield csv_line(cells)
+        yield csv_line(cells, delimiter)
 
 
 def points_of_column(rows: Sequence[Sequence[str]], title: str) -> Fraction | None:

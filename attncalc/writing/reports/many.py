@@ -83,9 +83,9 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str], *, shown: Shown = AS
     return "".join(map(csv_line, rows))
 
 
-def csv_line(cells: Iterable[str]) -> str:
+def csv_line(cells: Iterable[str], delimiter: str = ",") -> str:
     """Return a row of CSV, without formulas."""
-    return next(as_lines([[harmless_cell(cell) for cell in cells]]))
+    return next(as_lines([[harmless_cell(cell) for cell in cells]], delimiter))
 
 
 def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
