@@ -76,6 +76,19 @@ def statements(
     return found
 
 
+def are_denied(
+    found: Sequence[WrittenConnection], said: Mapping[WrittenConnection, set[int]]
+) -> bool:
+    """Return whether sentences on other lines than those of a map state other inputs."""
+    lines = {each.line for each in found}
+    known = {(each.head, each.output): (*each.most, *each.second) for each in found}
+    return any(
+        own.isdisjoint(lines) and not {*known.get(key, each.most)}.intersection(each.most)
+        for each, own in said.items()
+        for key in [(each.head, each.output)]
+    )
+
+
 def _of_heads(
     lines: Lines, heads: Matrix, labels: Tokens
 ) -> Iterator[tuple[WrittenConnection, set[int]]]:
@@ -164,6 +177,8 @@ def _read(run: Sequence[Mention], weights: Matrix, *, are_names: bool) -> Iterat
     is_said = is_said or ({*sides} >= {"out", "in"} and not (are_names or any(are_letters)))
     is_entry = "arrow" in kinds and any(are_letters) and not all(are_letters)  # q1 -> 3
     is_work = is_entry or any(VECTOR.search(each.before) for each in run)
+    pairs = {pair for own in (*said, behind) for pair in pairwise(own)}
+    is_work = is_work or any(("ordinal", noun) in pairs for noun in _NOUNS)  # not among the names
     if not 1 < len(run) <= MOST_NAMED or kinds & _NO_STATEMENT or not is_said or is_work:
         return
     are_tokens = bool(are_names or kinds.intersection(_NOUNS) or any(sides))

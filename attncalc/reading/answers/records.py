@@ -105,7 +105,7 @@ def _add(name: str, entries: Sequence[_Entry], found: Records) -> None:
     first = entries[0].line
     for head in dict.fromkeys(each.head for each in entries):
         own = [each for each in entries if each.head == head]
-        height, width = (max(each[k] for each in own) for k in (1, 2))
+        height, width = max(each.row for each in own), max(each.column for each in own)
         places = [(each.row, each.column) for each in own]
         twice = next(_repeated(places), None)
         if twice or is_sparse(height * width, len(own)):

@@ -78,7 +78,7 @@ MOST_ROWS = 100
 
 _BETWEEN_DIGITS = re.compile(r"(?<=[\dlIO]),(?=\d)")
 _LABEL = re.compile(r"\s*:")
-_WORK_BEHIND = re.compile(r"(?<=\d) \([^()=\n]{0,60}=[^()\n]{0,40}\)")
+_WORK_BEHIND = re.compile(r"(?<=\d) {1,9}\( ?[^()=\s][^()=\n]{0,60}=[^()\n]{0,40}\)")
 """Work in parentheses behind its result: 1 (because -2 + 3 = 1)."""
 _RELATIONS = re.compile(r"[=≈→:]|->")
 _RELATION = re.compile(r"[=≈→]")
