@@ -11,7 +11,14 @@ from attncalc import Problem, check
 from attncalc.base.errors import InputError
 from attncalc.reading.roster import Student, read_roster
 from attncalc.reading.sets import ClassSet, Handed, pairs
-from attncalc.writing.reports.gradebook import Totals, Who, filled
+from attncalc.writing.reports.gradebook import (
+    ClassRow,
+    Outcome,
+    Totals,
+    Who,
+    class_document,
+    filled,
+)
 
 
 @pytest.mark.parametrize(
@@ -137,6 +144,14 @@ def test_one_dashed_line_is_right_where_several_inputs_tie() -> None:
         }
         marking = check(problem, answer, asked=["connections"])
         assert marking.score == (1, 1), marking.verdict
+
+
+def test_names_with_commas_are_told_apart_in_a_list() -> None:
+    nothing = Outcome("", "", (), {}, None)
+    names = "Ada", "Gómez, Ruiz"
+    rows = [ClassRow(Who(name, "", "", name, "", name), "1", nothing) for name in names]
+    document = class_document(rows, [], lambda points, least=0: str(points), several=False)
+    assert "no answer: Ada; Gómez, Ruiz" in str(document)
 
 
 def test_a_total_is_scaled_to_the_points_of_a_canvas_column() -> None:

@@ -141,7 +141,9 @@ def _listed(entries: Sequence[ClassRow], several: bool) -> Iterator[str]:
         if what:
             which = f"{what} (problem {entry.problem})" if several else what
             found.setdefault(which, []).append(names[entry.student])
-    yield from (f"{which}: {', '.join(found[which])}" for which in sorted(found))
+    for which, those in sorted(found.items()):
+        joint = "; " if any("," in name for name in those) else ", "  # Gómez, Ruiz
+        yield f"{which}: {joint.join(those)}"
 
 
 def feedback(student: str, pages: Sequence[Document]) -> Document:
