@@ -1,6 +1,7 @@
 """Our own keys, handed in: flawless and whole, whatever the tokens are called."""
 
 import json
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -273,6 +274,14 @@ def test_a_filled_line_of_a_worksheet_is_read_below_its_conventions(language: st
         ("warum", "casa", "warum"),
     ]
     assert not answer.unread
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_line_of_the_map_is_read_without_its_reason_whatever_the_weights(language: str) -> None:
+    said = catalogue(language).say("Output 1: most input 2, no second (no other weight is above 0)")
+    expected = Expected({"A": np.array([[0.2, 0.1, 0.7]])}, labels=Tokens(("",), ("", "", "")))
+    answer = read_text_answer(re.split(" ?[(（]", said)[0], "a.md", expected)
+    assert [(e.output, e.most, e.second) for e in answer.connections or ()] == [("1", ("2",), ())]
 
 
 def test_no_second_input_denies_nothing() -> None:

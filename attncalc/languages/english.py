@@ -18,6 +18,7 @@ from attncalc.languages.catalogue import (
 
 BLANK = re.compile(" ?_{3,} ?")
 """A blank to fill in, with the blanks around it."""
+_REASON = re.compile(r" ?[(（][^()（）]*[)）]$")
 _BLANK, NONE = "blank", "none"
 Form = Callable[[str], str]
 """Returns text as a kind of file has it."""
@@ -68,7 +69,7 @@ class ToEnglish:
         self._whole = {form(said): form(english) for english, said in messages.items()}
         self._varied: dict[str, list[tuple[_Said, _Said]]] = {}
         self._by_ends: dict[tuple[str, str], list[tuple[str, _Said, _Said]]] = {}
-        for pair in messages.items():
+        for pair in chain(messages.items(), map(_without_reasons, messages.items())):
             english, said = (_with_places_for_blanks(each) for each in pair)
             if PLACE.search(said):
                 each = _split(said, form)
@@ -127,6 +128,14 @@ class ToEnglish:
         names, joint, last = text.rpartition(self._and)
         listed = f"{names}{AND if joint else ''}{last}"
         return listed.replace("、", ", ") if self._by_marks else listed
+
+
+def _without_reasons(pair: tuple[str, str]) -> tuple[str, str]:
+    """Return a line of the map without the reason in brackets at its end, as people copy it."""
+    english, said = pair
+    if not (english.startswith("Output {q}: ") and english.endswith(")")):
+        return pair
+    return _REASON.sub("", english), _REASON.sub("", said)
 
 
 def _with_places_for_blanks(message: str) -> str:
