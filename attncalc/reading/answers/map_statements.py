@@ -40,6 +40,7 @@ MOST_NAMED, MOST_OUTPUTS = 40, 8
 _DASHED = ("⇢", "⤏", "- ")
 _QUOTES = "'‘’"
 _NOUNS = ("out", "in", "token", "arrow")
+_NO_SECOND = {("no", "second"), ("no", "ordinal")}
 _NO_STATEMENT = {"no", "bad", "data"}
 _VERBS = {"attends", "takes", "feeds", "arrow"}
 _SAID_AROUND = {*_VERBS, "most"}
@@ -151,7 +152,14 @@ def _words(run: Sequence[Mention]) -> list[list[str]]:
     before += [f"{a.behind * (a.line < b.line)}{b.before}" for a, b in pairwise(run)]
     words = [_kinds(text, is_first=not i) for i, text in enumerate(before)]
     behind = [word.kind for word in lexemes_in(f"1 {run[-1].behind.replace(VALUE, ' ')}", {})]
-    return [*words, [kind for kind in behind[1:] if kind != "data"]]
+    return [*words, _but_no_second([kind for kind in behind[1:] if kind != "data"])]
+
+
+def _but_no_second(behind: Sequence[str]) -> list[str]:
+    """Return the kinds of words behind a statement, without "no second", which denies nothing."""
+    pairs = enumerate(pairwise(behind))
+    at = next((i for i, pair in pairs if pair in _NO_SECOND), len(behind))
+    return [*behind[:at], *behind[at + 2 :]]
 
 
 def _read(run: Sequence[Mention], weights: Matrix, *, are_names: bool) -> Iterator[_Share]:

@@ -129,7 +129,9 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     """Return the answer in a text; unreadable parts are noted, and the others kept."""
     expected = expected or Expected()
     html = text_of_html(text) if is_html(text) else None
-    page = handed_back(text if html is None else html.text, expected.names, html)
+    text = text if html is None else html.text
+    typed = partial(_as_typed, text.split("\n"))
+    page = handed_back(text, expected.names, html)
     page = page._replace(text=with_digits(_with_ascii_digits(page.text)))
     # before the text is rewritten, which makes it longer and takes time
     text, said = within_bounds(page.text)
@@ -171,13 +173,20 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     faults += [*found.faults, *faults_in(matrices)]
     if expected.has_map:
         _take_map(plain, matrices, expected, found, of_map)
-    unread = tuple(sorted(dict.fromkeys(found.unread), key=lambda each: each.line))
+    unread = tuple(sorted(dict.fromkeys(map(typed, found.unread)), key=lambda each: each.line))
     connections = lines_from_one(map(page.lines.named, found.connections)) or None
     says = (each.says for each in connections or ())  # each has been noted, in this order
     noted = [each._replace(how=next(says)) if each.what == "map" else each for each in found.taken]
     taken = tuple(sorted(noted, key=lambda each: each.line))
     remarks = tuple(found.remarks)
     return Answer(place, matrices, connections, tuple(faults), unread, remarks, taken)
+
+
+def _as_typed(lines: Sequence[str], part: Unread) -> Unread:
+    """Return an unread part with the line as typed, where what is read of it was rewritten."""
+    line = lines[part.line - 1].strip() if 0 < part.line <= len(lines) else part.text
+    is_of_rows = ROW_ENDS.search(part.text) or part.text == "…"
+    return part if is_of_rows or part.text in line else part._replace(text=line)
 
 
 def _take_map(

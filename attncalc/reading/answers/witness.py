@@ -857,11 +857,16 @@ class Witness:
             again = self._product(own, read)
             if again and each.could_be_matrix:
                 self.found.note(each.line, again, f"{again} again", each.text)
-            elif not each.could_be_matrix or not self._is_read(each, read):
+            elif not (self._is_read(each, read) if each.could_be_matrix else self._is_used(each)):
                 left.append(each)
             else:
                 self.found.note(each.line, "", "numbers that are read elsewhere", each.text)
         self.found.unread[:] = [*left, *self._left_over(read)]
+
+    def _is_used(self, unread: Unread) -> bool:
+        """Return whether a step has all the numbers of an unread text, on its line."""
+        windows = self._windows(unread.line, self._numbers_in(unread.text))
+        return any(not self.free[each].any() for each in windows)
 
     def _product(self, own: list[Number], read: Mapping[str, WrittenMatrix]) -> str:
         """Return the first of known matrices whose numbers follow one another, or ""."""
