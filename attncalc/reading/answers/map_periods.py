@@ -248,7 +248,8 @@ class _Periods:
         is_work = any(_FORMULA.search(e.before) or VECTOR.search(e.before) for e in run[1:])
         is_partial = np.ptp(self.rows) >= self.rows.size and not name  # its outputs are unknown
         is_partial = is_partial or (not name and self._are_pairs(layout))
-        is_doubtful = not is_right and not (is_said and is_clear and name[0] == begin)
+        is_in_order = [*layout.columns] == sorted(layout.columns) and name[:1] == (begin,)
+        is_doubtful = not is_right and not (is_said and is_clear and is_in_order)
         if is_half or is_lost or is_work or is_partial or is_doubtful:
             return np.inf
         ends = {at for at in (begin, end) if 0 < at < len(self.mentions)}
