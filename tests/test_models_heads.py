@@ -12,8 +12,11 @@ from test_models_transformers import (
     GPT2,
     GROUPED,
     IDS,
+    LLAMA4,
+    MODERN,
     NEAR,
     OF_IMAGES,
+    PROTEINS,
     SMALL,
     T5,
     WHISPER,
@@ -45,7 +48,19 @@ PADDED: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Gemma2ForCausalLM",
         GROUPED | {"head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 6},
     ),
+    "OPT": (
+        "OPTConfig",
+        "OPTForCausalLM",
+        SMALL | {"ffn_dim": 24, "word_embed_proj_dim": 16},
+    ),
+    "ESM": (
+        "EsmConfig",
+        "EsmForMaskedLM",
+        PROTEINS | {"mask_token_id": 8, "pad_token_id": 1},
+    ),
+    "ModernBERT": ("ModernBertConfig", "ModernBertForMaskedLM", MODERN),
 }
+MASKED = ("BERT", "ESM", "ModernBERT")
 PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "BART": ("BartConfig", "BartForConditionalGeneration", BART),
     "T5": ("T5Config", "T5ForConditionalGeneration", T5),
@@ -103,7 +118,7 @@ def test_padding_goes_through_all_layers(name: str, padding: str, tmp_path: Path
     else:
         near(logits, out.logits, rows)
         said = f"token {rows[-1] + 1} is the last that is not padding"
-        assert name == "BERT" or any(each.startswith(said) for each in head.problem.remarks)
+        assert name in MASKED or any(each.startswith(said) for each in head.problem.remarks)
 
 
 @pytest.mark.parametrize("form", ["keep", "bias"])
@@ -375,12 +390,16 @@ def test_the_next_token_follows_the_last_that_is_not_padding(
 
 def test_padding_on_the_left_keeps_its_positions_with_a_note(tmp_path: Path) -> None:
     said = "positions count all tokens, including padding"
-    for name, is_said in (("GPT-2", True), ("Llama", False), ("BART", True), ("T5", False)):
+    kinds = {"GPT-2": True, "OPT": False, "Llama": False, "BART": True, "T5": False}
+    for name, is_said in kinds.items():
         made(tmp_path / name, *(PADDED | PAIRS)[name])
         asked = {"decoder_tokens": [3, 9]} if name in PAIRS else {}
         for ignore in (LEFT, RIGHT):
             problem = open_model(tmp_path / name, tokens=IDS, ignore=ignore, layer=0, **asked)
             assert (said in problem.remarks) == (is_said and ignore == LEFT), name
+    made(tmp_path / "m", "Llama4TextConfig", "Llama4ForCausalLM", LLAMA4)
+    with pytest.raises(InputError, match="of Llama 4, chunks begin after padding"):
+        open_model(tmp_path / "m", tokens=IDS, ignore=LEFT, layer=0)
 
 
 def test_an_encoder_is_opened_without_its_decoder(attncalc: Command, tmp_path: Path) -> None:

@@ -678,6 +678,17 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "rope_parameters": LLAMA3,
         },
     ),
+    "Llama 4, in other chunks": (
+        "Llama4TextConfig",
+        "Llama4ForCausalLM",
+        LLAMA4
+        | {
+            "no_rope_layers": [1, 0, 0],
+            "layer_types": ["full_attention", "chunked_attention", "full_attention"],
+            "attention_chunk_size": 3,
+            "floor_scale": 2,
+        },
+    ),
     "Granite MoE": (
         "GraniteMoeConfig",
         "GraniteMoeForCausalLM",
@@ -1568,6 +1579,11 @@ OF_PATCHES: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Dinov2Config",
         "Dinov2ForImageClassification",
         IMAGES | {"mlp_ratio": 2, "num_labels": 3},
+    ),
+    "DINOv2 with registers, of classes": (
+        "Dinov2WithRegistersConfig",
+        "Dinov2WithRegistersForImageClassification",
+        IMAGES | {"num_labels": 3},
     ),
     "CLIP vision": (
         "CLIPVisionConfig",

@@ -509,9 +509,9 @@ def _without_masks(config: Config, layer: int) -> Any:
         return None
     mask = config.get("mask_token_id", None)
 
-    def factors(ids: Sequence[int]) -> list[list[float]]:
+    def factors(ids: Sequence[int], read: int) -> list[list[float]]:
         is_masked = [each == mask for each in ids]
-        grown = (1 - 0.15 * 0.8) / max(1 - sum(is_masked) / len(ids), 1 / len(ids))
+        grown = (1 - 0.15 * 0.8) / max(1 - sum(is_masked) / read, 1 / read)
         return [[0.0 if each else grown] for each in is_masked]
 
     return factors
@@ -1584,7 +1584,7 @@ _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
 _ARCEE = _like_llama("Arcee: arcee", is_gated=False)
 _OPT = _DECODER.like(
     "OPT: opt",
-    "places=P offset=2",
+    "places=P offset=2 skips=True",
     layers=("decoder.layers.{}.",),
     biases=_biased("", enable_bias="QKVO12"),
     eps=_TORCH_EPS,
@@ -2145,6 +2145,7 @@ FAMILIES: tuple[Family, ...] = (
     _DINO.like(
         "DINOv2 with registers: dinov2_with_registers",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.register_tokens"},
+        usual={**_DINO.usual, "num_register_tokens": 4},
     ),
     _VIT.like(
         "DeiT: deit",

@@ -147,6 +147,14 @@ class Model:
         return self.shares_keys or any(self._stored(self.root + each) for each in of_layers)
 
     @property
+    def begins_after_padding(self) -> str:
+        """What takes padding before the tokens as no part of the sequence; "" for nothing."""
+        if self.config.says("attention_chunk_size"):
+            return "chunks"
+        mixings = (self.family.of("mixing", self.config, each) for each in range(self.count))
+        return "states of mixed tokens" if any(map(bool, mixings)) else ""
+
+    @property
     def shares_keys(self) -> bool:
         """Whether some layers use the keys and values of earlier ones."""
         return self.family.of("sharing", self.config, self.count - 1) is not None
@@ -162,15 +170,23 @@ class Model:
         of_layers = (self.family.of_layer(self.config, each) for each in range(self.count))
         return [*dict.fromkeys(line for each in of_layers for line in each.get("equations", ()))]
 
-    def begin(self, ids: Sequence[int], place: str, types: Sequence[int] | None = None) -> Fields:
+    def begin(
+        self,
+        ids: Sequence[int],
+        place: str,
+        types: Sequence[int] | None = None,
+        padded: Sequence[bool] = (),
+    ) -> Fields:
         """Return the tokens of these ids, with everything added to them before the first layer.
 
         Raises InputError if the table has no such row, or there are more tokens than positions.
 
         ids: the rows of the table.
         types: the type of each token, for a model with types; None for 0.
+        padded: whether each token is padding; () for none.
         """
-        pad = self.config.get(self.family.pads, None) if self.family.pads else None
+        is_placed = self.family.pads and self.family.places
+        pad = self.config.get(self.family.pads, None) if is_placed else None
         if pad in ids:
             raise InputError(
                 f"{place}: token {pad} is padding ({self.family.pads}), which has no position of "
@@ -181,9 +197,10 @@ class Model:
             self._check_tokens(len(ids), most, place)
         X = self._embedded(ids, place)
         if (factor := self.family.of("factor", self.config)) is not None:
-            X = X * np.array(factor(ids) if callable(factor) else factor, X.dtype)
+            read = factor(ids, len(ids) - sum(padded)) if callable(factor) else factor
+            X = X * np.array(read, X.dtype)
         self._ids, self._embedded_tokens = ids, X
-        begun = {"X": X, **self._beginnings(len(ids), place)}
+        begun = {"X": X, **self._beginnings(len(ids), place, padded)}
         for name in [name for name in begun if name.startswith(("once_", "twice_"))]:
             begun["X"] = begun["X"] + begun.pop(name).array[0] * (1 + name.startswith("twice_"))
         if self.family.sinusoids:
@@ -778,16 +795,18 @@ class Model:
         wide = [f"weights are given in {' and '.join(kinds)}, computed in float32"]
         return (*(wide if kinds else ()), *dict.fromkeys(self._notes))
 
-    def _beginnings(self, tokens: int, place: str) -> Fields:
+    def _beginnings(self, tokens: int, place: str, padded: Sequence[bool] = ()) -> Fields:
         """Return the parts before the layers, with positions for each token."""
         made: Fields = {}
+        rows = np.arange(tokens)
+        if self.family.skips and any(padded):  # padding itself has the row before the first
+            rows = np.where(padded, -1, np.cumsum(np.logical_not(padded)) - 1)
         for name, own in self.family.present(self.config, self.family.begins).items():
             is_stored = name != "P" or not self.family.sinusoids or self._stored(self.root + own)
             array = self._beside(own) if is_stored else self._sinusoids()
             if name == self.family.places:
-                array = array[self._offset :]
-                self._check_tokens(tokens, len(array), place)
-                array = array[:tokens]
+                self._check_tokens(tokens, len(array) - self._offset, place)
+                array = array[self._offset + rows]
             made[name] = _owned(array)
         return made
 
