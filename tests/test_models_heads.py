@@ -273,12 +273,21 @@ def test_decoders_give_classes(
     config: str, kind: str, said: dict[str, Any], tmp_path: Path
 ) -> None:
     eos = 2 if kind.startswith("Bart") else 1
-    ids, start = [*IDS[:2], 9, 40, eos], eos if eos == 2 else 0
-    model = made(tmp_path, config, kind, said)
-    expected = ran(model, ids).logits[0].numpy()
-    shifted = [start, *ids[:-1]]
-    found = solve(open_model(tmp_path, tokens=ids, decoder_tokens=shifted))["logits"]
-    assert np.abs(found - expected).max() < NEAR
+    start, model = eos if eos == 2 else 0, made(tmp_path, config, kind, said)
+    for place in (5, 3):
+        ids = [*IDS[:2], 9, 40, 9]
+        ids[place - 1] = eos
+        expected = ran(model, ids).logits[0].numpy()
+        shifted = [start, *ids[:-1]]
+        problem = open_model(tmp_path, tokens=ids, decoder_tokens=shifted)
+        found = solve(problem)["logits"]
+        assert np.abs(found[place - 1 if len(found) > 1 else 0] - expected).max() < NEAR
+        assert f"token {place} ends the text" in " ".join(problem.remarks) or place == 5
+        assert "is not computed" not in " ".join(problem.remarks)
+    with pytest.raises(InputError, match="decoder_tokens: 4 for 5 of the encoder"):
+        open_model(tmp_path, tokens=ids, decoder_tokens=shifted[:4])
+    with pytest.raises(InputError, match=f"no end of text \\({eos}\\)"):
+        open_model(tmp_path, tokens=[9] * 5, decoder_tokens=shifted)
 
 
 @pytest.mark.parametrize(
@@ -316,6 +325,16 @@ def test_rope_rotates_all_columns_for_any_config(family: str, place: str, tmp_pa
     problem = open_model(tmp_path, tokens=IDS, layer=1)
     near(solve(problem)["A"], ran(model, IDS).attentions[1])
     assert any("partial_rotary_factor is ignored" in each for each in problem.remarks)
+
+
+def test_stored_angles_of_rope_are_those_of_its_base(tmp_path: Path) -> None:
+    model = made(tmp_path, "RoFormerConfig", "RoFormerForMaskedLM", SMALL)
+    assert open_model(tmp_path, tokens=IDS, layer=0).positions == "rope"
+    with torch.no_grad():
+        model.roformer.encoder.embed_positions.weight[1, 1] += 0.1
+    model.save_pretrained(tmp_path)
+    with pytest.raises(InputError, match=r"embed_positions\.weight.* does not contain the sines"):
+        open_model(tmp_path, tokens=IDS, layer=0)
 
 
 def test_scaled_rope_of_a_share_is_refused(tmp_path: Path) -> None:

@@ -512,11 +512,22 @@ class Opened:
     @property
     def last(self) -> int:
         """The position of the last token that is not padding, from 0."""
-        if (stop := self.model.stop_of(self.asks)) is not None:
+        if (stop := self._stop) is not None:
             return stop
         pairs = zip(self.asks, self._is_padding, strict=True)
         read = [not (padded or self.model.is_padding(each)) for each, padded in pairs]
         return len(read) - 1 - read[::-1].index(True) if any(read) else len(read) - 1
+
+    @property
+    def _stop(self) -> int | None:
+        """The position of the token at the end of the text, if the head reads it, from 0."""
+        stop = self.model.stop_of(self.ids)
+        if stop is not None and len(self.asks) != len(self.ids):
+            raise InputError(
+                f"{self._said['decoder_tokens']}: {len(self.asks)} for {len(self.ids)} of the "
+                "encoder: the head reads the token where the text of the encoder ends: pass as many"
+            )
+        return stop
 
     def _remark_on_padding(self, end: Fields) -> None:
         """Add remarks on padding: the token that the head reads, and the positions of tokens."""
@@ -528,8 +539,7 @@ class Opened:
         reads_last = end.get("read") == "last" and "read" not in self._alone
         if reads_last and self.last < len(self.asks) - 1:
             end["read"] = "all"
-            is_end = self.model.stop_of(self.asks) is not None
-            which = "ends the text" if is_end else "is the last that is not padding"
+            which = "ends the text" if self._stop is not None else "is the last that is not padding"
             self._remarks.append(
                 f"token {self.last + 1} {which}: the model uses only its row of the head's outputs"
             )

@@ -239,7 +239,7 @@ def normed_within(config: Config, layer: int) -> list[str]:
 
 
 def tuned_or_chunked(is_turned: Said) -> Said:
-    """Return a reader of the scores of Llama 4: in chunks, or without rope larger for later queries.
+    """Return a reader of the scores of Llama 4: in chunks, or larger for later queries.
 
     is_turned: reads whether a layer has rope; without kinds of layers, these have chunks.
     """

@@ -204,8 +204,24 @@ _LATENT_EPS = Fraction(1, 10**6)
 """The epsilon of DeepSeek's latent vectors, whatever its config."""
 _TORCH_EPS = Fraction(1, 100_000)
 """The default epsilon of PyTorch's LayerNorm."""
+
+
+def _end_of_encoded(usual: int) -> Callable[[Config, Sequence[int]], int]:
+    """Return a reader of the place of the last end of a text, which a decoder's classes read."""
+
+    def stops(config: Config, ids: Sequence[int]) -> int:
+        end = config.get("eos_token_id", usual)
+        if end not in ids:
+            raise InputError(f"tokens: no end of text ({end}): the head reads the token there")
+        return len(ids) - 1 - ids[::-1].index(end)
+
+    return stops
+
+
 _OF_SEQUENCES = Head(
-    _at(pre="classification_head.dense", out="classification_head.out_proj"), CLASSES
+    _at(pre="classification_head.dense", out="classification_head.out_proj"),
+    CLASSES,
+    stops=_end_of_encoded(2),
 )
 _BART_HEADS = {
     "ForConditionalGeneration": Head(
@@ -360,13 +376,14 @@ def _sparse(side: str) -> Said:
 def _like_t5(named: str, shrinks: Any = 1, **of_both: Any) -> Family:
     """Return the row of T5 or mT5, an encoder with its decoder."""
     of_words = replace(_OF_WORDS, shrinks=shrinks)
+    of_classes = replace(_OF_SEQUENCES, stops=_end_of_encoded(1))
     heads = {"ForConditionalGeneration": of_words, "LMHeadModel": of_words}
     decoder = _t5(
         "decoder",
         named,
         count=a_count("num_decoder_layers", "num_layers"),
         sides={"self": "SelfAttention.", "cross": "EncDecAttention."},
-        outputs={**heads, "ForSequenceClassification": _OF_SEQUENCES},
+        outputs={**heads, "ForSequenceClassification": of_classes},
         **of_both,
     )
     count = a_count("num_layers")
@@ -1984,7 +2001,7 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _BERT.like(
         "RoFormer: roformer",
-        "positions=rope rope_base=10000 rope_pairing=interleaved widens=embeddings_project",
+        "turns=encoder.embed_positions.weight positions=rope rope_base=10000 rope_pairing=interleaved widens=embeddings_project",
         places="",
         begins=_WITHOUT_PLACES,
         outputs={

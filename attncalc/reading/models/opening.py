@@ -101,7 +101,7 @@ class Model:
             self._notes.append(f"the family is that of {row.source}")
         if (folder / ADAPTER).is_file():
             self._notes.append(f"{ADAPTER}: an adapter in the folder, which is not applied")
-        if self.head is None and "For" in self.architecture:
+        if (self.decoder or self).head is None and "For" in self.architecture:
             self._notes.append(f"the head of {self.architecture} is not computed")
         if others := left_out(self.towers, weights):
             self._notes.append(f"not read, and no part of what is shown: {', '.join(others)}")
@@ -539,6 +539,7 @@ class Model:
         """Return the frequencies of rope, where its scaling has its own; {} for others."""
         if settings.get("positions") != "rope":
             return {}
+        self._check_turned(width)
         dims = settings.get("rope_dims") or width
         found = frequencies(self.config, number, dims, self.tokens)
         if "rope_factor" in found:
@@ -546,6 +547,18 @@ class Model:
         if found:
             settings.pop("rope_base", None)
         return found
+
+    def _check_turned(self, width: int) -> None:
+        """Refuse stored sines and cosines of rope that are not those of its base."""
+        name = self._stored(self.root + self.family.turns)
+        if not (self.family.turns and name):
+            return
+        kept = self._tensor(name)
+        if kept.shape[1] != width or not np.allclose(kept, _sines(*kept.shape), atol=0.01):
+            raise InputError(
+                f"{self.folder}: {whole(name)} does not contain the sines and cosines of rope with "
+                "base 10000: other ones are not read"
+            )
 
     def _read(self, names: list[str], settings: Fields, faults: list[str], number: int) -> Fields:
         """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
@@ -825,8 +838,7 @@ class Model:
             slower = np.arange(width // 2) / (width // 2 - 1)
             angles = np.outer(np.arange(count), 10_000.0**-slower)
             return np.hstack([np.sin(angles), np.cos(angles)])
-        found = Sinusoids().apply(np.zeros((count, width)))
-        return np.hstack([found[:, ::2], found[:, 1::2]]).astype(np.float32)  # as it is kept
+        return _sines(count, width)
 
     def _gained(self, name: str, array: Any) -> Any:
         """Return a gain as used: some families store its difference from 1, or heads in rows."""
@@ -902,6 +914,12 @@ class Model:
                 f"divisible by {heads}"
             )
         return int(width // heads)
+
+
+def _sines(count: int, width: int) -> Matrix:
+    """Return sinusoids of so many positions: in each row the sines, and then the cosines."""
+    found = Sinusoids().apply(np.zeros((count, width)))
+    return np.hstack([found[:, ::2], found[:, 1::2]]).astype(np.float32)  # as it is kept
 
 
 class _Read(dict[str, Matrix]):
