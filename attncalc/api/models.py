@@ -464,7 +464,7 @@ class Opened:
         sides = {"self": layer["self"] | of_own, "cross": layer["cross"] | self._masks}
         return layer | self._settings | sides
 
-    def _masks_of(self, number: int) -> Mapping[str, Matrix]:
+    def _masks_of(self, number: int) -> Fields:
         """Return the masks of a layer: one that mixes tokens in order needs none for the last."""
         family, config = self._first.family, self._first.config
         mixes = family.of("mixing", config, number) and not family.of("attends", config, number)

@@ -36,8 +36,8 @@ OPERANDS = (".query()", ".key()", ".value()")
 """The ends of the names of what an operation reads."""
 OF_OPERATION = "()"
 """The end of the name of an operation that a trace records, and that need not be any step."""
-_SECOND = re.compile(r"\.outputs?\.\d$")
-"""The end of the name of another output of a module."""
+_SECOND = re.compile(r"\.outputs?(\.\d)?$")
+"""The end of the name of another output of a module, or of a module in it with this name."""
 
 
 def answer_of_tensors(

@@ -2001,7 +2001,8 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _BERT.like(
         "RoFormer: roformer",
-        "turns=encoder.embed_positions.weight positions=rope rope_base=10000 rope_pairing=interleaved widens=embeddings_project",
+        "positions=rope rope_base=10000 rope_pairing=interleaved widens=embeddings_project "
+        "turns=encoder.embed_positions.weight",
         places="",
         begins=_WITHOUT_PLACES,
         outputs={

@@ -260,9 +260,8 @@ def open_gguf(path: Path) -> tuple[Config, GgufWeights]:
     wide, heads = (said.get(f"{kind}.{each}", 1) for each in _OF_WIDTH)
     width = said.get(f"{kind}.attention.key_length", wide // heads if heads else 0)
     neutral = {**_NEUTRAL, "rope.dimension_count": (width,), "attention.value_length": (width,)}
-    windowed = kind == "llama" and bool(values.get("sliding_window"))
-    if not windowed:
-        neutral["attention.sliding_window"] = (0,)
+    window = values.get("sliding_window", 0) if kind == "llama" else 0  # as Mistral has it
+    neutral["attention.sliding_window"] = (window,)
     for key, usual in neutral.items():
         if said.get(f"{kind}.{key}", usual[0]) not in usual:
             raise InputError(
@@ -271,8 +270,8 @@ def open_gguf(path: Path) -> tuple[Config, GgufWeights]:
     if said.get(f"{kind}.rope.scaling.type") == "linear":
         factor = said.get(f"{kind}.rope.scaling.factor", 1.0)
         values["rope_scaling"] = {"rope_type": "linear", "factor": factor}
-    values |= {"model_type": "mistral" if windowed else kind, "hidden_act": "silu"}
-    values["use_sliding_window"] = windowed
+    values |= {"model_type": "mistral" if window else kind, "hidden_act": "silu"}
+    values["use_sliding_window"] = bool(window)
     values["architectures"] = [f"{_TYPES[kind]}ForCausalLM"]
     values["tie_word_embeddings"] = "lm_head.weight" not in weights
     eps = values.get("rms_norm_eps")

@@ -78,6 +78,7 @@ class Model:
     """The number of tokens, which some scalings of rope depend on."""
     _ids: Sequence[int] = ()
     _embedded_tokens: Matrix | None = None
+    _altered: Collection[str] = ()
     is_in_8_bits = False
     """Whether some weights are whole numbers, with a scale for each row (bitsandbytes)."""
 
@@ -388,6 +389,7 @@ class Model:
             raise InputError(in_place(str(self.folder), faults))
         for each in parts.values():
             self._check_biases(each, number)
+        kept = dict(parts[""])
         parts[""] = fields = self._rearranged(number, parts[""])
         for name in self.family.shared:
             side, _, field = name.rpartition(".")
@@ -395,6 +397,7 @@ class Model:
                 parts[side][field] = tensor
         self._check_complete(parts if is_whole else {}, number)
         self._scale(parts.pop(""))
+        self._altered = {n for n in kept.keys() & fields.keys() if fields[n] is not kept[n]}
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         if "W_UKV" in fields:
@@ -406,6 +409,14 @@ class Model:
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**_with_more({**settings, "weights_layout": OUT_IN, **owned}), **inner}
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """Return fields by ends of names with a special meaning, of the layer read last.
+
+        It is "" for names that are not read, and for fields that are not read as they are stored.
+        """
+        return {**self.family.own} | dict.fromkeys((*self._altered, *self.family.ignored), "")
 
     def _names(self, number: int) -> list[str]:
         """Return the names of the tensors of a layer, with keys of another if it shares them.
