@@ -1614,6 +1614,8 @@ def test_encoders_of_images_are_those_of_the_package(name: str, tmp_path: Path) 
         near(solution["Y"], out.last_hidden_state)
     if "logits" in out:
         near(solution["logits"], out.logits.unsqueeze(0))
+        parts = layers(tmp_path, **given).why("logits[1,1]").value
+        assert parts == pytest.approx(float(out.logits[0, 1]))
     pooled = out.get("pooler_output", out.get("image_embeds"))
     if pooled is not None and not any(each in name for each in ("DINO", "MLCD", "BLIP")):
         last = next(each for each in ("G_pre", "F_pre", "Y_mean") if each in steps)

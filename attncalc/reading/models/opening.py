@@ -142,6 +142,12 @@ class Model:
         return int(found)
 
     @property
+    def of_layers(self) -> Collection[str]:
+        """The names of what equations of its layers alone read."""
+        family = self.family
+        return {"X_begin", *family.own.values(), *family.of_layers, *family.shared}
+
+    @property
     def is_of_whole_sequence(self) -> bool:
         """Whether layers read token ids, or keys of earlier layers."""
         of_layers = self.family.of_layers.values()
