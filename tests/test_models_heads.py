@@ -181,6 +181,11 @@ HEADS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "BERT": ("BertConfig", "BertForSequenceClassification", SMALL | CLASSES),
     "BERT of tokens": ("BertConfig", "BertForTokenClassification", SMALL | CLASSES),
+    "OPT, of another width": (
+        "OPTConfig",
+        "OPTForSequenceClassification",
+        SMALL | PADS | {"ffn_dim": 24, "word_embed_proj_dim": 10},
+    ),
     "BERT of pairs": ("BertConfig", "BertForNextSentencePrediction", SMALL),
     "ViT": (
         "ViTConfig",

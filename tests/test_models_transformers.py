@@ -1564,6 +1564,11 @@ OF_PATCHES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "DeiT": ("DeiTConfig", "DeiTModel", IMAGES),
     "ViT without a head": ("ViTConfig", "ViTModel", IMAGES | {"pooler_act": "relu"}),
     "ViT-MSN": ("ViTMSNConfig", "ViTMSNModel", IMAGES),
+    "ViT-MSN of classes": (
+        "ViTMSNConfig",
+        "ViTMSNForImageClassification",
+        IMAGES | {"num_labels": 3},
+    ),
     "I-JEPA of classes": (
         "IJepaConfig",
         "IJepaForImageClassification",

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import shutil
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -472,6 +473,11 @@ def test_the_command_that_converts_a_pickle_runs_nothing_of_its_name(
     assert words[0].startswith("import sys")
     made = folder / "model.safetensors" if command == "open" else file.with_suffix(".npz")
     assert words[1:] == [str(file), str(made)]
+    shards = [folder / f"pytorch_model-0000{number}-of-00002.bin" for number in (1, 2)]
+    file.rename(shards[0])
+    shards[1].write_bytes(torch_file)
+    run = attncalc("open", str(folder), "--layer", "0")
+    assert str(made).endswith("npz") or all(shlex.quote(str(each)) in run.err for each in shards)
     assert not (tmp_path / "poison").exists()
 
 

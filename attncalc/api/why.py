@@ -1,7 +1,7 @@
 """The parts of numbers in Python, and the parts of logits of a problem or a model."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -191,7 +191,7 @@ def why_of_model(opened: Opened, said: Fields, entry: str, of: str | None = None
 
 
 def _of_equations(
-    opened: Opened, solution: Solution, ends: dict[str, Matrix], where: str
+    opened: Opened, solution: Solution, ends: Mapping[str, Matrix], where: str
 ) -> Iterator[Part]:
     """Yield the contributions of what equations of a later layer, or of the head, alone read."""
     own = {n: each for n, each in ends.items() if n not in TOKENS}

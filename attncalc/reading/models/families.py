@@ -646,12 +646,14 @@ _OF_IMAGE_POOLER = _pooled(
     "{}pooler.dense",
     activation=one_of({"tanh": "tanh", **ACTIVATIONS}, "pooler_act", default="tanh"),
 )
+_OF_VIT = {name: f"{at} vit.{at}" for name, at in _OF_PATCHES.items()}
+"""Files of ViT-MSN have layers without a prefix beside others with one."""
 _VIT = _PRE.like(
     "ViT: vit vit_msn",
     biases=if_so("qkv_bias", "QKVO12", "O12", default=True),
     layers=("layers.{}.", "encoder.layer.{}."),
-    begins=_OF_PATCHES,
-    ends=_at(_NORM, out="layernorm"),
+    begins=_OF_VIT,
+    ends={name: f"{at} vit.{at}" for name, at in _at(_NORM, out="layernorm").items()},
     outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_IMAGE_POOLER},
 )
 _DINO_V3 = _DINO.like(
@@ -1614,8 +1616,12 @@ _OPT = _DECODER.like(
     begins={"P": "decoder.embed_positions.weight"},
     ends=_at(_NORM, out="decoder.final_layer_norm"),
     outputs={
-        "ForCausalLM": replace(_OF_WORDS, behind=("{}decoder.project_out.weight",)),
-        "ForSequenceClassification": _classes("score"),
+        name: replace(head, behind=("{}decoder.project_out.weight",))
+        for name, head in {
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _classes("score"),
+            "ForQuestionAnswering": USUAL_HEADS["ForQuestionAnswering"],
+        }.items()
     },
     asks={"layer_norm_elementwise_affine": (True,), "_remove_final_layer_norm": (False,)},
 )

@@ -45,6 +45,7 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
 """Keys that change numbers, with the values that change none."""
 _TYPES = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}
 """The start of the class of each architecture."""
+_TABLE = "model.embed_tokens.weight"
 _LAYER = re.compile(r"blk\.(\d{1,6})\.(\w+)\.(weight|bias)")
 
 
@@ -272,6 +273,7 @@ def open_gguf(path: Path) -> tuple[Config, GgufWeights]:
         values["rope_scaling"] = {"rope_type": "linear", "factor": factor}
     values |= {"model_type": "mistral" if window else kind, "hidden_act": "silu"}
     values["use_sliding_window"] = bool(window)
+    values["vocab_size"], *_ = weights.shape(_TABLE) if _TABLE in weights else (0,)
     values["architectures"] = [f"{_TYPES[kind]}ForCausalLM"]
     values["tie_word_embeddings"] = "lm_head.weight" not in weights
     eps = values.get("rms_norm_eps")
