@@ -1595,6 +1595,11 @@ OF_PATCHES: dict[str, tuple[str, str, dict[str, Any]]] = {
         "CLIPVisionModelWithProjection",
         IMAGES | {"projection_dim": 6},
     ),
+    "CLIP of classes": (
+        "CLIPConfig",
+        "CLIPForImageClassification",
+        {"vision_config": IMAGES, "text_config": TEXTS, "num_labels": 3},
+    ),
     "SigLIP of classes": (
         "SiglipConfig",
         "SiglipForImageClassification",

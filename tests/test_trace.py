@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +274,10 @@ def test_a_wrong_tensor_is_not_matched_by_force() -> None:
     assert [each.text.split(":")[0] for each in marking.answer.unread] == ["hidden_states"]
     with pytest.raises(InputError, match="layers 0, 1 are in it, and the numbers of none"):
         check(solution, {"h.0": noise, "h.1": noise})
+    titled = solve(replace(solution.problem, title="Llama, layer 1 (m)"))
+    marking = check(titled, {"h.0": noise, "h.1": 1.1 * solution["Y"]})
+    assert [each.step.name for each in marking.steps] == ["Y"]
+    assert "layer 1 is compared, since the title" in " ".join(marking.answer.remarks)
 
 
 def test_rows_of_nan_whose_queries_have_no_keys_are_named() -> None:

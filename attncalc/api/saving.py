@@ -50,7 +50,9 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
         try:
             yield folder
         except InputError as error:
-            raise type(error)(str(error).replace(f"{name}{os.sep}", "")) from None
+            said = str(error).replace(f"{name}{os.sep}", "")
+            said = said.replace(os.path.join("state dict", "config.json"), "the config")
+            raise type(error)(said) from None
 
 
 @contextmanager

@@ -264,6 +264,8 @@ def _of_a_module(
         return _Run(recorded, replace(problem, **conventions), names)
     if kind not in MODULES:
         said = {**_causal(recorded), **conventions}
+        if "remarks" in said and said["causal"] is not True:
+            said["remarks"] = ("the module's own scores are causal, and this layer is not",)
         return _Run(recorded, plain_problem(module, _tokens(recorded), said), names)
     attention = module if kind == MODULES[0] else module.self_attn
     tokens = _tokens(recorded, has_memory=True, by_tokens=not attention.batch_first)

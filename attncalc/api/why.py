@@ -319,11 +319,11 @@ def _weighed(
     weight = np.zeros(made.shape)
     rows, columns = map(int, solution.shape_of(name))
     count = len(solution.problem.queries)
-    for row, column, sign in logits:
-        row = 1 if rows == 1 and row == count else row  # the only one that the head reads
+    for asked, column, sign in logits:
+        row = 1 if rows == 1 and asked == count else asked  # the only one that the head reads
         if not (1 <= row <= rows and first <= column < columns + first):
             raise InputError(
-                f"{name}[{row},{column}]: it has rows 1 to {rows}, and columns {first} to "
+                f"{name}[{asked},{column}]: it has rows 1 to {rows}, and columns {first} to "
                 f"{columns + first - 1}"
             )
         weight[row - 1, column - first] += sign

@@ -225,7 +225,9 @@ class OneEntry:
     def part(self, x: Node) -> Part:
         """Return a term as a part."""
         entries = (y for y in walk(x) if isinstance(y, Entry) and self.is_made(y))
-        return Part(self.text(x), self.value(x), tuple(dict.fromkeys(map(self.text, entries))))
+        texts = dict.fromkeys(map(self.text, entries))  # of those in a sum, some places are open
+        asks = (each for each in texts if not any(map(str.isalpha, each.rpartition("[")[2])))
+        return Part(self.text(x), self.value(x), tuple(asks))
 
     def is_made(self, entry: Entry) -> bool:
         """Whether an entry is one of a step."""

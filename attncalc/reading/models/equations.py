@@ -377,6 +377,13 @@ def normed_mean(which: str, count: str) -> Said:
     return says
 
 
+def by_mean_before_norm(config: Config, layer: int) -> list[str]:
+    """Return the classes of CLIP, which read the mean of the patches before the last norm."""
+    logit = "sum(Y_mean[z,a] * W_cls[c,a] for a in d) + b_cls[c]"
+    mean = "sum(R_2[i,a] for i in n if i > 0) / (n - 1)"
+    return [f"Y_mean[z in 1,a in d] = {mean}  # mean of the patches", *_classes(logit, "W_cls")]
+
+
 def by_first_and_mean(config: Config, layer: int) -> list[str]:
     """Return the classes of DINOv2, which read the class token beside the mean of the patches."""
     d, before = config.count("hidden_size"), 1 + config.whole("num_register_tokens", 0)

@@ -726,7 +726,12 @@ _CLIP_VISION = _CLIP_TEXT.like(
         **_at(_NORM, E="pre_layrnorm"),
     },
     ends=_at(_NORM, out="post_layernorm"),
-    outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_AN_IMAGE),
+    outputs={
+        **dict.fromkeys(_OF_BOTH_TOWERS, _OF_AN_IMAGE),
+        "ForImageClassification": Head(
+            _at(cls="classifier"), CLASSES, "all", {"equations": equations.by_mean_before_norm}
+        ),
+    },
     remarks=("Y is normalized, as pooler_output is, and last_hidden_state is not",),
     tower="vision_model.",
     usual={**_USUAL_OF_CLIP, "patch_size": 32},
