@@ -3,6 +3,7 @@
 import json
 from contextlib import suppress
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -515,3 +516,69 @@ def test_words_for_the_same_are_the_row_before(said: str, is_same: bool) -> None
     values = read_answer_bytes(text.encode(), "a.txt", key.expected).matrices["A"].values
     assert values[[0, 2]].tolist() == [[0, 0, 1], [0.62, 0.38, 0]]
     assert values[1].tolist() == [0, 0, 1] if is_same else np.isnan(values[1]).all()
+
+
+@for_all(
+    ("heading", "wrong"),
+    [*product(["{0} =", "# {0}", "**{0}**", "{0} = X W =", "{1}"], ["Q", "K", "A"])],
+)
+def test_a_wrong_step_below_its_name_is_marked_as_written(heading: str, wrong: str) -> None:
+    """Right later steps do not make it a misreading."""
+    words = {"Q": "Queries", "K": "Keys", "V": "Values", "A": "Weights", "O": "Outputs"}
+    own = [[0.3, 0.3, 0.4], [0.2, 0.4, 0.4], [0.1, 0.5, 0.4]]
+    steps = {**RIGHT_OTHERS, wrong: own if wrong == "A" else [[4, 7], [9, 6], [5, 8]]}
+    text = "\n\n".join(
+        heading.format(name, words[name]) + "\n" + "\n".join(" ".join(map(str, r)) for r in rows)
+        for name, rows in steps.items()
+    )
+    key = key_of(read_problem(sample("self").path), Rules())
+    answer = read_answer_bytes(text.encode(), "a.txt", key.expected)
+    assert answer.matrices[wrong].values.tolist() == steps[wrong]
+    assert not next(e for e in mark(key, answer, Rules()).steps if e.step.name == wrong).is_right
+
+
+def test_a_table_of_entries_is_read_by_its_places_and_is_no_map() -> None:
+    steps = {**RIGHT_OTHERS, "S": WRONG_SCORES}
+    entries = [
+        (name, i, j, value)
+        for name, rows in steps.items()
+        for i, row in enumerate(rows, start=1)
+        for j, value in enumerate(row, start=1)
+    ]
+    key = key_of(read_problem(sample("self").path), Rules())
+    for start in (1, 0):
+        rows = (
+            f"{n},{i - 1 + start},{j - 1 + start},{value},due 10/12" for n, i, j, value in entries
+        )
+        text = "\n".join(["Ada L.", "step,row,col,value,note", *rows, "Output 1: most input 3"])
+        answer = read_answer_bytes(text.encode(), "a.csv", key.expected)
+        assert {n: m.values.tolist() for n, m in answer.matrices.items()} == steps
+        assert [each.says for each in answer.connections or ()] == ["output 1 → input 3"]
+    twice = "\n".join(
+        ["step,row,col,value", "S,1,1,2", "S,1,1,3", *(f"O,{i},1,2" for i in (1, 2, 3))]
+    )
+    answer = read_answer_bytes(twice.encode(), "a.csv", key.expected)
+    assert [each.why for each in answer.unread] == ["S: row 1, column 1 is there twice"]
+
+
+def test_tokens_as_columns_are_read_though_an_entry_is_wrong() -> None:
+    steps = {**RIGHT_OTHERS, "V": [[2.5, -1.5], [-1, 3], [2, -3]]}
+    turned = {n: [*zip(*rows, strict=True)] if n in "QKVO" else rows for n, rows in steps.items()}
+    key = key_of(read_problem(sample("self").path), Rules())
+    answer = read_answer_bytes(as_sheet(turned, ";", ",").encode(), "a.csv", key.expected)
+    assert answer.matrices["V"].values.tolist() == steps["V"]
+
+
+@for_all(
+    "said",
+    [
+        "Sorry, in row 2 of the weights two are exchanged, correct is\n2) 0 0 1",
+        "Korrektur: A[2,1] war falsch, richtig ist 0",
+    ],
+)
+def test_a_correction_counts_though_it_is_below_its_sentence(said: str) -> None:
+    weights = [[0, 0, 1], [1, 0, 0 if "two" in said else 1], [0.62, 0.38, 0]]
+    key = key_of(read_problem(sample("self").path), Rules())
+    text = as_sheet({**RIGHT_OTHERS, "A": weights}, "  ") + f"\n{said}\n"
+    answer = read_answer_bytes(text.encode(), "a.txt", key.expected)
+    assert answer.matrices["A"].values.tolist() == RIGHT_OTHERS["A"]

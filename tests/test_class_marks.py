@@ -16,8 +16,8 @@ from attncalc import Problem, check
 from attncalc.languages.catalogue import LANGUAGES, catalogue
 from attncalc.reading.attempts import newest
 from attncalc.reading.gradebook import read_gradebook
-from attncalc.reading.roster import Student
-from attncalc.writing.reports.gradebook import Totals, column_of, filled, gradebook
+from attncalc.reading.roster import Student, read_roster
+from attncalc.writing.reports.gradebook import Totals, Who, column_of, filled, gradebook
 from attncalc.writing.reports.many import fact
 
 HOUR = 3600
@@ -352,7 +352,9 @@ def test_a_student_with_an_answer_to_no_clear_problem_has_no_total(
         key = tmp_path / "set" / "keys" / ada["folder"] / each["problem"] / "key.md"
         text = key.read_text("utf-8").replace(each["code"], "")
         (tmp_path / "answers" / to).write_text(text, "utf-8")
+    (tmp_path / "answers" / "stranger.md").write_text("Q = [1]")
     run = attncalc("check", "set", "answers", "--gradebook", "moodle", "-o", "marked")
+    assert "unmatched: answers/stranger.md: no name of the class is in its name" in run.err
     (row,) = [line for line in run.out.splitlines() if line.startswith("Ada Byron")]
     assert row.endswith(",8,,")  # and not 8 of 16 without a word
     assert "no total, because an answer was not marked: Ada Byron" in run.err
@@ -393,14 +395,22 @@ def test_a_practice_page_names_its_download_after_the_student(
 
 
 @pytest.mark.parametrize(
-    ("name", "first", "last"),
-    [("Ada Lovelace", "Ada", "Lovelace"), ("Lovelace, Ada", "Ada", "Lovelace"),
-     ("O'Brien, Séan", "Séan", "O'Brien"), ("Plato", "", "Plato")],
+    ("row", "first", "last"),
+    [("Ada Lovelace,,", "Ada", "Lovelace"), ('"Lovelace, Ada",,', "Ada", "Lovelace"),
+     ('"O\'Brien, Séan",,', "Séan", "O'Brien"), ("Plato,,", "", "Plato"),
+     (",Jan,de Vries", "Jan", "de Vries"), (',Bob,"Smith, Jr."', "Bob", "Smith, Jr."),
+     (",明,李", "明", "李"), ("李 明,,", "明", "李")],
 )  # fmt: skip
-def test_gradescope_has_first_and_last_names(name: str, first: str, last: str) -> None:
-    one = Totals((name, "7", "", ""), ("1",), (Fraction(5),), (Fraction(7),), (True,), False)
-    (row,) = table("\n".join(gradebook("gradescope", [one], "set", lambda each, **_: str(each))))
-    assert (row["First Name"], row["Last Name"]) == (first, last)
+def test_gradescope_has_first_and_last_names(
+    row: str, first: str, last: str, tmp_path: Path
+) -> None:
+    (tmp_path / "class.csv").write_text(f"name,first name,last name\n{row}\n", encoding="utf-8")
+    (student,) = read_roster(tmp_path / "class.csv").students
+    one = Totals(
+        Who(*student[:4], *student.parts), ("1",), (Fraction(5),), (Fraction(7),), (True,), False
+    )
+    (found,) = table("\n".join(gradebook("gradescope", [one], "set", lambda each, **_: str(each))))
+    assert (found["First Name"], found["Last Name"]) == (first, last)
 
 
 TWO = SPEC | {"problems": [{"name": "1", "tokens": 3}, {"name": "2", "tokens": 3}]}

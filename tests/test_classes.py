@@ -139,7 +139,7 @@ def test_each_student_has_a_problem_a_worksheet_and_a_separate_key(
         assert not any(f" {value} " in worksheet.partition("## `Q`")[2] for value in shown)
     assert len(problems) == len(NAMES)
     together = (place / "worksheets.tex").read_text(encoding="utf-8")
-    assert together.count(r"\clearpage") == len(NAMES) - 1
+    assert together.count(r"\clearpage\ifodd\value{page}") == len(NAMES) - 1
     assert together.count(r"\begin{document}") == together.count(r"\end{document}") == 1
     assert all(f"Name: {name}" in together for name in ("Ada Lovelace", "Emmy Noether"))
 

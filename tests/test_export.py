@@ -144,6 +144,12 @@ def test_an_autograder_needs_nothing_that_is_not_in_it(attncalc: Command, tmp_pa
     assert graded(root)["score"] == 6
 
 
+def rows(step: str) -> bytes:
+    """Return the right rows of a step of homework 1 as text."""
+    shown = solve(read_problem(sample("self").path)).shown(step)
+    return f"[{'; '.join(map(' '.join, shown))}]".encode()
+
+
 def told_of(tmp_path: Path, files: dict[str, bytes], **rules: Any) -> dict[str, Any]:
     """Return the results for files that are handed in for homework 1."""
     source, submission = tmp_path / "source", tmp_path / "submission"
@@ -192,6 +198,16 @@ def test_an_unmarkable_submission_earns_0_with_an_explanation(
     assert [(test["score"], test["max_score"]) for test in told["tests"]] == [(0, 2)] * 6
     for words in map(catalogue, LANGUAGES if "deep" not in why else ()):
         assert words.said(told["output"], strict=True), words.language
+
+
+def test_a_step_may_be_left_out_as_in_check_unless_it_is_asked_for_by_name(tmp_path: Path) -> None:
+    text = b"S = " + rows("S") + b"\nO = " + rows("O")
+    told = told_of(tmp_path, {"a.txt": text})
+    assert told["score"] == 12
+    assert told["tests"][4]["output"] == "A is not shown; O is right."
+    marked = check(sample("self").path, tmp_path / "submission" / "a.txt")
+    assert marked.score.earned == marked.score.possible
+    assert told_of(tmp_path, {"a.txt": text}, asked=("S", "A", "O"))["score"] == 8
 
 
 def test_an_answer_is_found_in_any_folder(tmp_path: Path) -> None:

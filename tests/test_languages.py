@@ -659,12 +659,43 @@ def test_every_mistake_of_an_equation_is_translated() -> None:
         f"a.png: the numbers are recognized with a confidence of 0.52, as of handwriting or a poor "
         f"picture: {HANDWRITING}: {CAN_BE_READ}",
         f"in/a.zip: a document (.zip) cannot be read: {CAN_BE_READ}",
+        "the names of files do not say which answer it is",
+        "attncalc, problem 1",
+        "its letters are not in UTF-8: they are read as those of Windows",
         "a.md: its name is that of Ada, but BKWR-TZNM in it is the code of another student",
     ],
 )
 def test_rare_notes_on_an_answer_are_translated(said: str) -> None:
     for language in LANGUAGES:
         assert catalogue(language).said(said, strict=True) not in (None, said)
+
+
+@pytest.mark.parametrize(
+    ("said", "german"),
+    [
+        (
+            "not read: line 36: 7 8 (these numbers are in a sentence); line 37: 1 2; 3 4 "
+            "(these numbers are in a sentence)",
+            "nicht gelesen: Zeile 36: 7 8 (diese Zahlen stehen in einem Satz); Zeile 37: 1 2; 3 4 "
+            "(diese Zahlen stehen in einem Satz)",
+        ),
+        (
+            "As read: line 27: X in S_masked is read as -∞, where masked.",
+            "Gelesen als: Zeile 27: X in S_masked wird als -∞ gelesen, wo maskiert.",
+        ),
+        (
+            "The first mistake is in S_masked, row 1 (wir), column 2 (gehen): S_masked[1,2] is "
+            "-inf, not 0.5. S_masked[1,2] = 0.5   (forbidden by causal)",
+            "Der erste Fehler ist in S_masked, Zeile 1 (wir), Spalte 2 (gehen): S_masked[1,2] ist "
+            "-inf, nicht 0,5. S_masked[1,2] = 0,5   (durch die kausale Maske verboten)",
+        ),
+        ("\u200eno answer: علي\u200e", "\u200ekeine Antwort: علي\u200e"),
+        ("V and O may be in line 6.", "V und O könnten stehen in: Zeile 6."),
+        ("O may be in line 6.", "O könnte stehen in: Zeile 6."),
+    ],
+)
+def test_sentences_of_several_parts_are_translated_whole(said: str, german: str) -> None:
+    assert catalogue("de").say(said) == german
 
 
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])

@@ -325,7 +325,7 @@ def test_query_tokens_and_key_tokens_are_counted_together() -> None:
     assert numbered is not None
     assert numbered.parts[1] == Facts(("(1) a", "(2) b", "(3) c", "(4) d"))
     (weights,) = [part for part in numbered.sections if part.step.name == "A"]
-    assert (weights.grids[0].rows, weights.grids[0].columns) == (("1", "2"), ("3", "4"))
+    assert (weights.grids[0].rows, weights.grids[0].columns) == (("(1)", "(2)"), ("(3)", "(4)"))
 
 
 def test_a_list_of_numbered_tokens_is_read_as_part_of_the_page(tmp_path: Path) -> None:

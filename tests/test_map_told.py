@@ -702,3 +702,28 @@ def test_a_latex_table_of_a_map_loses_no_cell() -> None:
         ["|", "2", "|", "3", "|"],
         [],
     ]
+
+
+RIGHT_WEIGHTS = "A =\n0 0 1\n0 0 1\n0.62 0.38 0\n"
+
+
+@for_all(
+    ("lines", "read_as"),
+    [
+        # unknown words: two outputs are right, and the third one is not
+        ("1 xyz 3, 1 pak\n2 xyz 3, 1 pak\n3 xyz 2, 1 pak", ""),
+        ("out 1 -> in 3\nout 2 -> in 1\nout 3 -> in 1 (then in 2)", "1>3 2>1 3>1|2"),
+        ("1 attends most to 3\n2 also attends to 1\n3 attends most to 1", "1>3 3>1"),
+    ],
+)
+def test_a_wrong_line_of_a_map_is_never_read_as_a_right_one(lines: str, read_as: str) -> None:
+    for other in ("", "The second column is always twice the first, the third column too.\n"):
+        answer = read("self", f"{RIGHT_WEIGHTS}{other}\n{lines}\n")
+        assert in_short(answer) in (read_as, "")
+
+
+def test_a_negative_weight_beside_a_map_is_no_error() -> None:
+    text = RIGHT_WEIGHTS.replace("0 0 1", "0 0 -1", 1)
+    assert (
+        read("self", f"{text}\n1 -> 3\n2 -> 3\n3 -> 1, then 2\n").matrices["A"].values[0, 2] == -1
+    )

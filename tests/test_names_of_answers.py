@@ -11,7 +11,14 @@ from attncalc import Problem, check
 from attncalc.base.errors import InputError
 from attncalc.reading.roster import Student, read_roster
 from attncalc.reading.sets import ClassSet, Handed, pairs
-from attncalc.writing.reports.gradebook import Totals, filled
+from attncalc.writing.reports.gradebook import (
+    ClassRow,
+    Outcome,
+    Totals,
+    Who,
+    class_document,
+    filled,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +45,49 @@ def test_a_date_is_no_id_and_digits_may_follow_a_name(
     (tmp_path / "answers" / name).write_text("Q = [1]")
     paired, _ = pairs(ClassSet(tmp_path / "set", students, handed), [str(tmp_path / "answers")])
     assert [each.student for each in paired] == ([] if student is None else [student])
+
+
+@pytest.mark.parametrize(
+    ("name", "student"),
+    [
+        ("de Vries Jan_2_assignsubmission_file_.txt", 0),
+        ("devriesjan_4_5_h.txt", 0),
+        ("vries jan.txt", 1),
+        ("Silva Santos Ana_78.txt", 3),
+        ("silvasantosana_4_5_h.txt", 3),
+        ("ana.txt", 2),  # the email
+        ("Lukasz Zolc.txt", 4),
+        ("joerg_muller.txt", 5),
+        ("zolc.txt", "it could be that of Łukasz Żółć"),
+        ("muller.txt", "it could be that of Jörg Müller"),
+    ],
+)
+def test_names_of_several_words_and_with_letters_of_their_own_are_found(
+    name: str, student: int | str, tmp_path: Path
+) -> None:
+    names = "Jan de Vries", "Jan Vries", "Ana Silva", "Ana Silva Santos", "Łukasz Żółć"
+    emails = "", "", "ana@x.org", "", "", ""
+    pairs_of = zip((*names, "Jörg Müller"), emails, strict=True)
+    students = tuple(Student(each, "", email, each) for each, email in pairs_of)
+    handed = tuple((Handed("1", tmp_path / "a"),) for _ in students)
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / name).write_text("Q = [1]")
+    paired, others = pairs(ClassSet(tmp_path / "s", students, handed), [str(tmp_path / "answers")])
+    assert [each.student for each in paired] + [each.why for each in others] == [student]
+
+
+def test_an_export_of_canvas_is_a_class_list(tmp_path: Path) -> None:
+    place = tmp_path / "class.csv"
+    place.write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section\n,,,,Manual Posting\n"
+        '    Points Possible,,,,\n"Lovelace, Ada",1017,u7,ada,A\n"Student, Test",9,,,A\n'
+    )
+    (student,), notes = read_roster(place)
+    assert (student.name, student.id, student.parts) == ("Lovelace, Ada", "u7", ("Ada", "Lovelace"))
+    assert notes[0].endswith(
+        "line 2, line 3 and line 5, which are no students in an export of Canvas"
+    )
+    assert notes[1].endswith("not read: ID, SIS Login ID and Section")
 
 
 def test_a_row_with_more_cells_than_the_first_is_refused(tmp_path: Path) -> None:
@@ -96,11 +146,23 @@ def test_one_dashed_line_is_right_where_several_inputs_tie() -> None:
         assert marking.score == (1, 1), marking.verdict
 
 
+def test_names_with_commas_are_told_apart_in_a_list() -> None:
+    nothing = Outcome("", "", (), {}, None)
+    names = "Ada", "Gómez, Ruiz"
+    rows = [ClassRow(Who(name, "", "", name, "", name), "1", nothing) for name in names]
+    document = class_document(rows, [], lambda points, least=0: str(points), several=False)
+    assert "no answer: Ada; Gómez, Ruiz" in str(document)
+
+
 def test_a_total_is_scaled_to_the_points_of_a_canvas_column() -> None:
     rows = [["Student", "ID", "set (1)"], ["    Points Possible", "", "10.00"], [" Ada", "1", ""]]
-    total = Totals(("Ada", "1", "", ""), ("1",), (Fraction(15),), (Fraction(30),), (True,), False)
+    total = Totals(
+        Who("Ada", "1", "", "", "Ada", ""), ("1",), (Fraction(15),), (Fraction(30),), (True,), False
+    )
     lines = list(filled(rows, [None, None, total], "set", lambda x, least=0: str(x)))
     assert [line.strip("\r\n") for line in lines[1:]] == ["    Points Possible,,10.00", " Ada,1,5"]
+    lines = list(filled(rows, [None, None, total], "set", lambda x, least=0: str(x), ";"))
+    assert lines[2] == " Ada;1;5\n"
 
 
 def test_a_code_of_another_problem_and_a_damaged_file_are_said(

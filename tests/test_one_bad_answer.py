@@ -35,7 +35,10 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "folder.md": (_folder, "this folder has no step"),
     "sheets": (_sheets, "a pipe or a device, where a file is needed"),
     "noise.txt": (lambda place: place.write_bytes(b"\x81\x02\x00\xff" * 50), "not text in UTF-8"),
-    "latin.md": (lambda place: place.write_bytes(b"Q = [1 2] \xe9"), "not text in UTF-8 (line 1)"),
+    "latin.md": (
+        lambda place: place.write_bytes(b"Q = [1 2] \x81\xe9"),
+        "not text in UTF-8 (line 1)",
+    ),
     "null.md": (lambda place: place.write_bytes(b"Q = [1 2]\0"), "a binary file"),
     "empty.json": (lambda place: place.write_bytes(b""), "empty"),
     "deep.json": (lambda place: place.write_text("[" * 10_000), "nested too deeply"),

@@ -1,18 +1,23 @@
 """Our own keys, handed in: flawless and whole, whatever the tokens are called."""
 
 import json
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import IN_FULL, Command, mostly_slow
 
 from attncalc import read_problem
-from attncalc.languages.catalogue import LANGUAGES
+from attncalc.languages.catalogue import LANGUAGES, catalogue
 from attncalc.problem.samples import sample
 from attncalc.problem.serialising import in_json
+from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.html_page import is_html, text_of_html
+from attncalc.reading.naming.name import Tokens
 
 FORMS = {
     "md": "markdown",
@@ -246,3 +251,49 @@ def test_lines_of_a_page_are_in_the_order_of_the_file() -> None:
     lines = text_of_html(page).text.split("\n")
     assert lines.index("S") + 1 == 8
     assert "1 }" not in "".join(lines)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_filled_line_of_a_worksheet_is_read_below_its_conventions(language: str) -> None:
+    say, names = catalogue(language).say, ("casa", "why", "warum")
+    lines = [
+        say("shown to 2 decimals, halves away from zero"),
+        say("full precision carried from step to step (rounding: display)"),
+        "",
+    ]
+    filled = [("casa", say("none")), ("why", ""), ("casa", "warum")]
+    for output, blanks in zip(names, filled, strict=True):
+        line = say(f"Output {output}: solid line to _____, dashed line to _____")
+        lines.append(line.replace("_____", blanks[0], 1).replace("_____", blanks[1]))
+    weights = np.array([[1, 0, 0], [0, 1, 0], [0.6, 0, 0.4]])
+    expected = Expected({"A": weights}, labels=Tokens(names, names), names=names)
+    answer = read_text_answer("\n".join(lines), "a.md", expected)
+    assert [(each.output, *each.most, *each.second) for each in answer.connections or ()] == [
+        ("casa", "casa"),
+        ("why", "why"),
+        ("warum", "casa", "warum"),
+    ]
+    assert not answer.unread
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_line_of_the_map_is_read_without_its_reason_whatever_the_weights(language: str) -> None:
+    said = catalogue(language).say("Output 1: most input 2, no second (no other weight is above 0)")
+    expected = Expected({"A": np.array([[0.2, 0.1, 0.7]])}, labels=Tokens(("",), ("", "", "")))
+    answer = read_text_answer(re.split(" ?[(（]", said)[0], "a.md", expected)
+    assert [(e.output, e.most, e.second) for e in answer.connections or ()] == [("1", ("2",), ())]
+
+
+def test_no_second_input_denies_nothing() -> None:
+    expected = Expected({"A": np.array([[1, 0], [0.5, 0.5]])}, labels=Tokens(("wir",), ("wir",)))
+    answer = read_text_answer("Ausgabe 1: am meisten Eingabe 1, keine zweite", "a.md", expected)
+    assert [(each.output, *each.most) for each in answer.connections or ()] == [("1", "1")]
+
+
+def test_an_unread_line_of_a_page_is_quoted_as_typed() -> None:
+    rules = "shown to 2 decimals, halves away from zero\nfull precision (rounding: display)\n\n"
+    line = "Output casa: solid line to perro, dashed line to none"
+    names = ("casa", "sol")
+    expected = Expected({"A": np.eye(2)}, labels=Tokens(names, names), names=names)
+    answer = read_text_answer(rules + line, "a.md", expected)
+    assert [each.text for each in answer.unread] == [line]

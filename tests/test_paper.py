@@ -279,3 +279,9 @@ def test_a_marking_is_a_pdf(attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("check", str(BUNDLED / "self.json"), answer, "-o", "marks.pdf")
     assert run.code == 1, run.err
     assert (tmp_path / "marks.pdf").read_bytes().startswith(b"%PDF-")
+
+
+def test_a_key_with_a_little_more_than_a_page_is_one_with_steps_beside_one_another() -> None:
+    labels = ["spät", "die", "Katze"]
+    problem = read_problem(BUNDLED / "self.json", language="de", labels=labels, decimals=4)
+    assert len(pages_of(sheet_of(problem, Ink()))) == 1

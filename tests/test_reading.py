@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from attncalc import InputError, Problem, ShapeError, read_problem
 from attncalc.reading import read_matrix, read_stream
+from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.names import unknown
 
 BLOCKS = "X\n1,2\n3,4\nW_Q\n1,0\n0,1\nW_K\n0,1\n1,0\nW_V\n1\n1\n"
@@ -353,12 +354,25 @@ def test_twenty_faults_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
 
 def test_files_that_are_not_text_are_refused(tmp_path: Path) -> None:
     refused = {
-        b"\x89PNG\r\n\x1a\n\xff": "x: not text in UTF-8 (line 1): save it as UTF-8, JSON or CSV",
+        b"\x89PNG\r\n\x1a\n\xff": "x: not text in UTF-8 (line 1): save it as UTF-8, a sheet "
+        "of Excel as CSV UTF-8",
         b"\0\0\0": "x: not text but a binary file: give JSON, CSV or .npz",
         b"": "x: empty",
     }
     for content, expected in refused.items():
         assert message(written(tmp_path, "x", content)) == expected
+
+
+def test_an_answer_in_other_encodings_is_read_and_a_problem_is_not_guessed(tmp_path: Path) -> None:
+    text = "für Q =\n1,5 2\n-3 4\n"
+    numbers = [[1.5, 2.0], [-3.0, 4.0]]
+    for encoding, remarks in (("cp1252", 1), ("utf-16-le", 0), ("utf-16", 0), ("utf-8", 0)):
+        answer = read_answer_bytes(text.encode(encoding), "a.txt")
+        assert answer.matrices["Q"].values.tolist() == numbers
+        assert len(answer.remarks) == remarks
+    with pytest.raises(InputError, match="not text in UTF-8"):
+        read_answer_bytes(b"Q = 1 2 \xff\x01", "a.txt")
+    assert "CSV UTF-8" in message(written(tmp_path, "X.csv", "für,1\n".encode("cp1252")))
 
 
 def test_missing_files_and_strange_folders_are_refused(tmp_path: Path) -> None:

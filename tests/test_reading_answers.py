@@ -435,12 +435,22 @@ W_V = [1 .5; -1/2 0; -1 2; .5 -1];
 """
 
 
+def test_what_is_not_read_is_quoted_as_typed_and_what_is_read_is_not_listed() -> None:
+    rows = "1 und 3", "-1 und 1", "2.5 und -2"
+    text = "\n".join(f"Query von Token {n}: {row}" for n, row in enumerate(rows, start=1))
+    for name in ("K", "V", "S", "A", "O"):
+        text += f"\n{name} = [{'; '.join(' '.join(map(str, row)) for row in SELF[name])}]"
+    answer = read(f"{text}\nPerdón, en Q la entrada (3,2) es -2")
+    assert values(answer, "Q") == SELF["Q"]
+    assert [each.text for each in answer.unread] == ["Perdón, en Q la entrada (3,2) es -2"]
+
+
 def test_a_row_that_contradicts_its_matrix_is_listed() -> None:
     """The whole counts, and the row would be lost; one that only rounds it says nothing else."""
     answer = read("Q = [1 3; -1 1; 2.5 -2]\nq2 = (-1, 7)\nq3 = (2.5, -2)")
     assert values(answer, "Q") == SELF["Q"]
     assert [(each.line, each.text, each.could_be_matrix) for each in answer.unread] == [
-        (2, "-1 7", True)
+        (2, "q2 = (-1, 7)", True)
     ]
 
 

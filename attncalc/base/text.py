@@ -10,7 +10,7 @@ MOST_NAMED = 6
 """Names listed in a sentence before the rest is counted."""
 LISTED = MOST_NAMED + 1
 """The number of names that are all listed: one more takes no more space than its count."""
-_LEFT_TO_RIGHT_MARK = "\u200e"
+LEFT_TO_RIGHT_MARK = "\u200e"
 _RIGHT_TO_LEFT = ("R", "AL")
 _SPELLED_OUT = {"\n": "⏎", "\r": "⏎", "\t": " "}
 
@@ -90,7 +90,7 @@ def on_a_line(text: str) -> str:
     """
     kept = harmless(text)
     if any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in kept):
-        return f"{_LEFT_TO_RIGHT_MARK}{kept}{_LEFT_TO_RIGHT_MARK}"
+        return f"{LEFT_TO_RIGHT_MARK}{kept}{LEFT_TO_RIGHT_MARK}"
     return kept
 
 
@@ -103,7 +103,7 @@ def _is_visible(character: str) -> bool:
 
 _ASCII = str.maketrans("×·≈├│└─\u00a0†−–⏎●✗→○", "x*~||`- '-- *x>+") | {
     ord(sign): text
-    for sign, text in ((_LEFT_TO_RIGHT_MARK, None), ("√", "sqrt "), ("ᵀ", "^T"), ("∞", "inf"),
+    for sign, text in ((LEFT_TO_RIGHT_MARK, None), ("√", "sqrt "), ("ᵀ", "^T"), ("∞", "inf"),
                        ("…", "..."))
 }  # fmt: skip
 

@@ -46,7 +46,8 @@ def exported(problems: Sequence[Versions]) -> Exported:
         name = f"{path_name(each.name, 'problem')}.zip"
         files[name] = packed(_texts(each, python) | wheels)
         _, course = each.made[0]
-        steps = f"{', '.join(course.asked)} are required, {course.possible} points in total"
+        count = "count" if course.rules.may_skip else "are required"
+        steps = f"{', '.join(course.asked)} {count}, {course.possible} points in total"
         notes.append(f"problem {each.name}: {steps}" if len(problems) > 1 else steps)
     also = f" and numpy for {python}" if numpy else ""
     return files, (*notes, NOTE.format(also=also))

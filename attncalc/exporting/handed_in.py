@@ -22,7 +22,7 @@ from attncalc.reading.answers.answer import Answer
 from attncalc.reading.files import refuse_found
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.sets import of_another_code
-from attncalc.writing.verdict import verdict, verdict_of_lines, verdict_of_step
+from attncalc.writing.verdict import verdict, verdict_of_left_out, verdict_of_lines, verdict_of_step
 
 PROBLEM, COURSE, CLASS = "problem.json", "rules.json", "class.json"
 """A problem, the rules, and the class: its students, each with the file of their problem."""
@@ -61,10 +61,14 @@ def of_marking(marking: Marking, course: Course) -> dict[str, Any]:
     """Return the earned points, and the sentences: all at the top, and a step's at its test."""
     say = catalogue(marking.key.problem.language).say
     shares = {**dict.fromkeys(course.asked, Fraction(0)), **marking.shares}
+    said: dict[str, Iterable[str]]
     said = {marks.step.name: verdict_of_step(marking, marks) for marks in marking.steps}
+    by_name = {marks.step.name: marks for marks in marking.steps}
+    for name, later in marking.passed.items():
+        said[name] = [verdict_of_left_out([name], by_name[later])]
     if marking.lines:
-        said[LINES] = verdict_of_lines(marking)
-    titles = {marks.step.name: marks.step.title for marks in marking.steps}
+        said[LINES] = [*verdict_of_lines(marking)] or ["Not found."]
+    titles = {name: step.title for name, step in marking.key.steps.items()}
     named = {name: say(titles.get(name, "the map")) for name in course.asked}
     tests = [
         _test(name, course, map(say, said[name]), title, shares[name])

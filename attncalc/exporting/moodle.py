@@ -40,7 +40,8 @@ def exported(problems: Iterable[Versions], note: str = NOTE) -> Exported:
     """Return the XML of a quiz: questions, those of a class in a category for each problem."""
     parts: list[str] = []
     for each in problems:
-        parts += [category(f"attncalc, problem {each.name}")] if each.students else []
+        name = catalogue(each.language).say(f"attncalc, problem {each.name}")
+        parts += [category(name)] if each.students else []
         parts += each.made
     quiz = f'<?xml version="1.0" encoding="UTF-8"?>\n<quiz>\n{"".join(parts)}</quiz>\n'
     return {"": quiz}, (note,)

@@ -12,6 +12,7 @@ from attncalc.base.text import in_json, of_each
 from attncalc.grading.credit import all_asked
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules
+from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LINES
 from attncalc.reading.roster import Student
 
@@ -29,6 +30,7 @@ class Versions(NamedTuple):
     made: Sequence[Any]
     name: str = ""
     students: Sequence[Student] = ()
+    language: str = ENGLISH
 
 
 Exported = tuple[Mapping[str, str | bytes], tuple[str, ...]]
@@ -88,7 +90,8 @@ def course_of(
     wanted = tuple(name for name in known if name in said)
     if not sum(map(rules.weight, wanted)):
         raise InputError("no required step counts: give a step a --weight above 0")
-    return Course(replace(rules, asked=wanted, points=points))
+    may_skip = rules.asked is None and key.problem.asked is None
+    return Course(replace(rules, asked=wanted, may_skip=may_skip, points=points))
 
 
 def also_counted(key: Key, course: Course) -> tuple[str, ...]:
@@ -106,7 +109,7 @@ def write_course(course: Course) -> str:
     for name in BY_NAME:
         values[name] = {each: str(number) for each, number in getattr(rules, name).items()}
     points = None if rules.points is None else str(rules.points)
-    said = {**values, "asked": list(course.asked), "points": points}
+    said = {**values, "asked": list(course.asked), "may_skip": rules.may_skip, "points": points}
     return in_json(said, indent=2) + "\n"
 
 
@@ -117,4 +120,4 @@ def read_course(path: Path) -> Course:
     rules: dict[str, Any] = {name: Fraction(said[name]) for name in there}
     for name in BY_NAME:
         rules[name] = {each: Fraction(number) for each, number in said[name].items()}
-    return Course(Rules(**rules, asked=tuple(said["asked"])))
+    return Course(Rules(**rules, asked=tuple(said["asked"]), may_skip=said["may_skip"]))

@@ -20,7 +20,7 @@ def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
     They are those that the rules or the problem ask for, and those that must be shown. If neither
     names any, every step is asked for, and the map if it is drawn, or if the problem is one of a
     set, whose worksheets ask for it. Of a program's dump, the steps that it contains are counted.
-    Raises InputError if the rules ask for a step that the problem does not have.
+    Raises InputError if the rules ask for a step that the problem does not have, or none counts.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
     known = (*key.steps, *((LINES,) if key.problem.attentions else ()))
@@ -33,7 +33,10 @@ def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
         wanted &= {*answer.matrices}
     if said is None and _has_map(key, answer):
         wanted.add(LINES)
-    return tuple(name for name in known if name in wanted or name in rules.require)
+    found = tuple(name for name in known if name in wanted or name in rules.require)
+    if found and not any(map(rules.weight, found)):
+        raise InputError("no step that is asked for counts: give one a weight above 0")
+    return found
 
 
 def _has_map(key: Key, answer: Answer) -> bool:
@@ -59,7 +62,7 @@ def passed_by(key: Key, answer: Answer, rules: Rules) -> dict[str, str]:
     that is asked for by name must be written.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
-    if said is not None or rules.in_tolerance:
+    if (said is not None and not rules.may_skip) or rules.in_tolerance:
         return {}
     shown = [name for name in key.steps if is_shown(answer, name)]
     found: dict[str, str] = {}

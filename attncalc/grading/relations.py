@@ -222,7 +222,11 @@ def related(lines: Sequence[str], bad: Mapping[tuple[int, str], str]) -> Related
             continue
         is_used = _is_used(each, repaired, [*every[:place], *every[place + 1 :]])
         if len(relation.of) > 1 or not is_used:
-            own = [*_wrong(each, relation, lines, sure, firm, is_used=is_used)]
+            # what is given is exact: it does not agree because its last digit is vague
+            is_vague = any(
+                _is_coarser(one, each) and id(one.texts) not in sure for one in relation.of
+            )
+            own = [] if is_vague else [*_wrong(each, relation, lines, sure, firm, is_used=is_used)]
             told = {(one.line, one.found) for one in said}  # a part of a matrix
             said += [one for one in own if (one.line, one.found) not in told]
             known += [repaired] * any(one.line in each.spread for one in own)
@@ -771,9 +775,13 @@ def _weights(is_hidden: Matrix | bool, root: int, x: Interval) -> Interval:
     return _reach(_SOFTMAX, Interval(low, high))
 
 
+def _is_coarser(one: Shown, other: Shown) -> bool:
+    return bool(one.half.max() > other.half.max())
+
+
 def _root(each: Shown, one: Shown) -> int:
     """Return the whole number whose root divides one matrix, as most entries show; 0 for none."""
-    if one.values.shape != each.values.shape:
+    if one.values.shape != each.values.shape or each.kind == ROW:
         return 0
     root = _median((one.values / each.values) ** 2)
     is_whole = 1.5 < root < LARGEST_ROOT and abs(root - round(root)) < min(SCALED * root, MOST_OFF)

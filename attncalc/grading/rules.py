@@ -81,6 +81,7 @@ class Rules:
     weights: the weights of steps, and of "connections" for the map, if not 1.
     asked: the steps that are asked for, and "connections" for the map; None for those of the
         problem, or all steps if it names none.
+    may_skip: whether an asked step may be left out if a later one is written, as it may by default.
     require: the steps that must be shown even if a later one is written, and "connections" for the
         map.
     points: the points of a flawless answer; None for the sum of the weights of its steps.
@@ -97,6 +98,7 @@ class Rules:
     precision_penalty: Fraction = Fraction(1, 2)
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     asked: tuple[str, ...] | None = None
+    may_skip: bool = False
     require: tuple[str, ...] = ()
     points: Fraction | None = None
     deductions: Mapping[str, Fraction] = field(default_factory=lambda: {CONCEPTUAL: Fraction(1)})

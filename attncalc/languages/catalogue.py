@@ -6,6 +6,7 @@ letters of the name say what is there:
 - `{n}`, `{n2}`: a number, with the decimal sign of the language;
 - `{t_cause}`: a text that is a message itself;
 - `{t_each}`, `{t_parts}`: such texts in a row (a, b and c), and between semicolons;
+- `{t_reasons}`: texts with a reason in brackets behind them, between semicolons;
 - `{list}`, `{numbers}`: names or numbers in a row: a, b and c;
 - `{line}`, `{points}`, `{rest}`: text with numbers; any other: text that stays as it is.
 """
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from attncalc.base.text import capital
+from attncalc.base.text import LEFT_TO_RIGHT_MARK, capital
 
 DECIMAL_COMMA = ("de", "fr", "es", "pt")
 LISTS_BY_MARKS = ("zh", "ja")
@@ -26,12 +27,18 @@ ENGLISH = "en"
 _OR, _EITHER = ", or ", "{t_a}, or {t_b}"
 _IN_POINTS = ("for its cause", "for a hint")
 PLACE = re.compile(r"\{(\w+)\}")
-_NUMBER = r"[-−]?\d(?:[\d.,]*\d)?\.?(?:[×^/\d-]*)|[-−]?∞"
-ONE_NUMBER = re.compile(r"(?:[-−]?\d(?:[.,]*+\d)*+\.?[×^/\d-]*+|[-−]?∞) ?%?")
+_NUMBER = r"[-−]?\d(?:[\d.,]*\d)?\.?(?:[×^/\d-]*)|[-−]?(?:∞|inf)"
+ONE_NUMBER = re.compile(r"(?:[-−]?\d(?:[.,]*+\d)*+\.?[×^/\d-]*+|[-−]?(?:∞|inf)) ?%?")
 """A number alone; `_NUMBER` gives back what the words behind it need."""
-_ROWS = {"t_each": re.compile(r"(, | and )"), "t_parts": re.compile("(; )")}
+_ROWS = {
+    "t_each": re.compile(r"(, | and )"),
+    "t_parts": re.compile("(; )"),
+    "t_reasons": re.compile(r"(?<=\))(; )"),
+}
 """Where texts in a row are split."""
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
+_REMARK = "   ("
+"""What precedes a remark, behind the work of an entry."""
 _COUNT = re.compile(r"\d{1,3}(?:,\d{3})+")
 """A count with its thousands apart, as 1,000."""
 AND, MORE = " and ", re.compile(r" and [\d,]+ more$")
@@ -88,6 +95,9 @@ class Catalogue:
         """
         if self.language == ENGLISH or not text:
             return text
+        if text[0] == text[-1] == LEFT_TO_RIGHT_MARK:
+            inner = self.said(text.strip(LEFT_TO_RIGHT_MARK), strict=strict)
+            return inner and f"{LEFT_TO_RIGHT_MARK}{inner}{LEFT_TO_RIGHT_MARK}"
         return self.messages[text] if text in self.messages else self._translated(text, strict)
 
     def _translation(self, text: str, strict: bool) -> str | None:
@@ -140,8 +150,10 @@ class Catalogue:
             for words in _IN_POINTS:
                 text = text.replace(words, self.messages.get(words, words))
             return self.number(text.replace(" of ", "/"))
-        is_number = name == "line" or re.fullmatch(r"n\d?", name)
-        return self.number(text) if is_number else text
+        if name == "line":
+            work, mark, remark = text.removesuffix(")").partition(_REMARK)
+            return f"{self.number(work)}{mark}{self.say(remark)})" if mark else self.number(text)
+        return self.number(text) if re.fullmatch(r"n\d?", name) else text
 
     def _text(self, text: str, *, strict: bool) -> str | None:
         """Return a text within a sentence, or several with "or", in this language."""
@@ -220,4 +232,4 @@ def _kind(name: str, words: str) -> str:
     if name.startswith("t_"):
         return ".+?"
     ends = f"|{re.escape(words)}" if name == "x" and len(words) > SHORT else ""
-    return rf"(?:(?! \(in {ends}).)+?"
+    return rf"(?![Ll]ine \d+: )(?:(?! \(in {ends}).)+?"

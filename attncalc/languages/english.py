@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain, zip_longest
+from itertools import chain, count, zip_longest
 from typing import NamedTuple
 
 from attncalc.languages.catalogue import (
@@ -16,6 +16,10 @@ from attncalc.languages.catalogue import (
     catalogue,
 )
 
+BLANK = re.compile(" ?_{3,} ?")
+"""A blank to fill in, with the blanks around it."""
+_REASON = re.compile(r" ?[(（][^()（）]*[)）]$")
+_BLANK, NONE = "blank", "none"
 Form = Callable[[str], str]
 """Returns text as a kind of file has it."""
 
@@ -41,8 +45,9 @@ class _Said(NamedTuple):
                 values.append(sentence[at:found])
                 at = found + len(text)
             values.append(sentence[at:end])
-            if all(values):
-                yield dict(zip(self.names, values, strict=True))
+            named = dict(zip(self.names, values, strict=True))
+            if all(value or name.startswith(_BLANK) for name, value in named.items()):
+                yield named
 
     def filled(self, values: dict[str, str]) -> str:
         """Return the sentence with a value for each name."""
@@ -57,14 +62,15 @@ class ToEnglish:
     """
 
     def __init__(self, language: str, form: Form = str) -> None:
-        messages = catalogue(language).messages if language in LANGUAGES else {AND: AND}
+        messages = catalogue(language).messages if language in LANGUAGES else {AND: AND, NONE: NONE}
         self._has_comma = language in DECIMAL_COMMA
         self._by_marks = language in LISTS_BY_MARKS
-        self._and = form(messages[AND])
+        self._and, self._none = form(messages[AND]), form(messages[NONE])
         self._whole = {form(said): form(english) for english, said in messages.items()}
         self._varied: dict[str, list[tuple[_Said, _Said]]] = {}
         self._by_ends: dict[tuple[str, str], list[tuple[str, _Said, _Said]]] = {}
-        for english, said in messages.items():
+        for pair in chain(messages.items(), map(_without_reasons, messages.items())):
+            english, said = (_with_places_for_blanks(each) for each in pair)
             if PLACE.search(said):
                 each = _split(said, form)
                 self._varied.setdefault(each.texts[0][:1], []).append((each, _split(english, form)))
@@ -108,6 +114,9 @@ class ToEnglish:
             return self._with_point(value) if ONE_NUMBER.fullmatch(value) else None
         if name == "numbers":
             return self._listed(self._with_point(value).replace("; ", ", "))
+        if name.startswith(_BLANK):
+            own = value.strip()
+            return f" {NONE if own == self._none else self._listed(own.replace(self._and, AND))}"
         return self._listed(value) if name == "list" else value
 
     def _with_point(self, number: str) -> str:
@@ -119,6 +128,20 @@ class ToEnglish:
         names, joint, last = text.rpartition(self._and)
         listed = f"{names}{AND if joint else ''}{last}"
         return listed.replace("、", ", ") if self._by_marks else listed
+
+
+def _without_reasons(pair: tuple[str, str]) -> tuple[str, str]:
+    """Return a line of the map without the reason in brackets at its end, as people copy it."""
+    english, said = pair
+    if not (english.startswith("Output {q}: ") and english.endswith(")")):
+        return pair
+    return _REASON.sub("", english), _REASON.sub("", said)
+
+
+def _with_places_for_blanks(message: str) -> str:
+    """Return a line of a worksheet with a place for each of its blanks, which may be filled in."""
+    number = count(1)
+    return BLANK.sub(lambda _: f"{{{_BLANK}{next(number)}}}", message)
 
 
 def _split(message: str, form: Form) -> _Said:

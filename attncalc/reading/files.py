@@ -2,9 +2,10 @@
 
 import codecs
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -192,10 +193,32 @@ _NO_TEXT = (".pdf", ".npz", ".npy", ".safetensors", ".ipynb", ".png", ".jpg", ".
 """File endings that promise another content than a text of someone's editor."""
 
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")
+"""Characters that no text has."""
+
+
+def decode_numbers(data: bytes, place: str) -> tuple[str, tuple[str, ...]]:
+    """Return bytes as text, and a remark if its letters are read as those of Windows.
+
+    Numbers are the same there as in UTF-8. A text whose letters matter is read by `decode`.
+    """
+    try:
+        return decode(data, place), ()
+    except InputError:
+        with suppress(UnicodeDecodeError):
+            text = data.decode("cp1252")
+            if text.strip() and not _CONTROLS.search(text):
+                said = "its letters are not in UTF-8: they are read as those of Windows"
+                return text, (said,)
+        raise
+
+
 def decode(data: bytes, place: str) -> str:
-    """Return bytes as text: UTF-8, or UTF-16 with the mark of spreadsheets."""
+    """Return bytes as text: UTF-8, or UTF-16 with a mark or a first letter that shows it."""
     refuse_pickles(data, place)
     encoding = next((name for bom, name in _BOMS if data.startswith(bom)), "utf-8")
+    if len(data) % 2 == 0 and 0 not in data[::2] and data[1:2] == b"\0":
+        encoding = "utf-16-le"
     ending = Path(place).suffix.lower()
     try:
         text = data.decode(encoding)
@@ -207,7 +230,8 @@ def decode(data: bytes, place: str) -> str:
             ) from None
         line = data[: error.start].count(b"\n") + 1
         raise InputError(
-            f"{place}: not text in UTF-8 (line {line}): save it as UTF-8, JSON or CSV"
+            f"{place}: not text in UTF-8 (line {line}): save it as UTF-8, a sheet of Excel as "
+            "CSV UTF-8"
         ) from None
     if "\0" in text:
         raise InputError(f"{place}: not text but a binary file: give JSON, CSV or .npz")

@@ -19,12 +19,16 @@ KINDS = ("id", "email", "name")
 
 
 class Gradebook(NamedTuple):
-    """The rows of an export, and the student of each by the index in the class, or None."""
+    """The rows of an export, and the student of each by the index in the class, or None.
+
+    delimiter: what separates its cells.
+    """
 
     system: str = ""
     rows: tuple[tuple[str, ...], ...] = ()
     students: tuple[int | None, ...] = ()
     notes: tuple[str, ...] = ()
+    delimiter: str = ","
 
 
 class _Column(NamedTuple):
@@ -42,7 +46,8 @@ class _Column(NamedTuple):
 
 def read_gradebook(place: str, students: Sequence[Student]) -> Gradebook:
     """Read the export of a gradebook, and match its rows with the students of a class."""
-    rows = tuple(tuple(row.cells) for row in rows_in_file(place, stripped=False))
+    read, delimiter = rows_in_file(place, stripped=False)
+    rows = tuple(tuple(row.cells) for row in read)
     columns = [each for what in KINDS if (each := _column(rows, what, students))]
     if not columns:
         raise InputError(
@@ -58,7 +63,7 @@ def read_gradebook(place: str, students: Sequence[Student]) -> Gradebook:
         if len(found) > 1
     ]
     whose = tuple(found.pop() if len(found) == 1 else None for found in of_rows)
-    return Gradebook("", rows, whose, tuple(notes))
+    return Gradebook("", rows, whose, tuple(notes), delimiter)
 
 
 def _column(

@@ -21,6 +21,7 @@ HEADINGS: Mapping[str, str] = {
     "first": "first name, given name, forename, vorname, prénom, nombre(s), nome próprio, 名, 名字",
     "last": "last name, surname, family name, nachname, familienname, nom de famille, apellido(s), "
     "sobrenome, apelido, 姓, 姓氏",
+    "sis": "sis user id",
     "id": "id, student id, id number, sid, number, student number, matriculation, username, login, "
     "matriculation number, matrikelnummer, matrikel-nr, id-nummer, nummer, anmeldename, "
     "benutzername, numéro, numéro d'étudiant, numéro étudiant, numéro d'identification, "
@@ -35,6 +36,8 @@ HEADINGS: Mapping[str, str] = {
     "correio eletrónico, メールアドレス, メール, 邮箱, 电子邮件, 电子邮件地址, email地址, 电子邮箱",
 }
 """The content of columns, by their possible headings in several languages, as Moodle has them."""
+_POINTS, _TEST_STUDENT = "Points Possible", "Student, Test"
+"""Rows of exports of Canvas: the last one above its students, and one below them."""
 _FAMILY_FIRST = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Scripts in which the family name is first."""
 MOST_BYTES_OF_NAME = 80
@@ -51,17 +54,36 @@ class Student(NamedTuple):
     name: the name as written.
     id, email: distinguish students of the same name; "" if the list has none.
     folder: the name of their folder: letters and numbers, unique.
+    first, last: their names as the list parts them; "" if it does not.
     """
 
     name: str
     id: str = ""
     email: str = ""
     folder: str = ""
+    first: str = ""
+    last: str = ""
 
     @property
     def called(self) -> str:
         """Their name, with their id."""
         return f"{self.name} ({self.id})" if self.id else self.name
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """Their first and their last name; where the list does not part them, by common forms.
+
+        >>> Student("Lovelace, Ada").parts, Student("Ana Silva Santos").parts
+        (('Ada', 'Lovelace'), ('Ana Silva', 'Santos'))
+        """
+        if self.first or self.last:
+            return self.first, self.last
+        last, comma, first = self.name.partition(", ")
+        if not comma and _FAMILY_FIRST.match(self.name):
+            last, _, first = self.name.partition(" ")
+        elif not comma:
+            first, _, last = self.name.rpartition(" ")
+        return first, last
 
     @property
     def names(self) -> list[str]:
@@ -114,17 +136,18 @@ def _without(text: str, name: str) -> str:
 
 def read_roster(source: str | Path) -> Roster:
     """Read a class list: CSV with a name in each row, or name, id and email under headings."""
-    place, rows = str(source), rows_in_file(source)
+    place, (rows, _) = str(source), rows_in_file(source)
     if not rows:
         raise InputError(f"{place}: this list is empty")
     columns = _columns(rows[0])
-    below = rows[1:] if columns else rows
+    below: Sequence[Row] = rows[1:] if columns else rows
     if not columns and any(len(row.filled) > 1 for row in rows):
         raise InputError(
             f"{place}: head its columns with what they hold, in a first row: name, id, email"
         )
     _refuse_more_cells(below, rows[0], place)
-    columns = _with_names(columns, below) if columns else {"name": 0}
+    below, notes = _students_in(below, place)
+    columns = _with_names(_with_ids(columns, below), below) if columns else {"name": 0}
     students = [_student(row, columns, place) for row in below]
     if not students:
         raise InputError(f"{place}: this list is empty")
@@ -134,15 +157,15 @@ def read_roster(source: str | Path) -> Roster:
         for number, cell in enumerate(rows[0].cells)
         if number not in columns.values() and any(_cell(row, number) for row in rows)
     ]
-    notes = [f"{place}: not read: {of_each(passed)}"] if passed else []
+    notes += [f"{place}: not read: {of_each(passed)}"] if passed else []
     return Roster(_with_folders(_numbered(students)), tuple(notes))
 
 
-def rows_in_file(source: str | Path, *, stripped: bool = True) -> list[Row]:
-    """Return the rows of a CSV file, its cells separated as in the first line."""
+def rows_in_file(source: str | Path, *, stripped: bool = True) -> tuple[list[Row], str]:
+    """Return the rows of a CSV file, and what separates cells in its first line."""
     text = decode(read_bytes(Path(source)), str(source))
     delimiter = max("\t;,", key=text.partition("\n")[0].count)
-    return list(rows_of(text, delimiter, Faults(str(source)), stripped=stripped))
+    return list(rows_of(text, delimiter, Faults(str(source)), stripped=stripped)), delimiter
 
 
 def _columns(row: Row) -> dict[str, int]:
@@ -162,6 +185,25 @@ def _letters(heading: str) -> str:
     ('emailaddress', 'apellidos', 'prenom')
     """
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", heading))).lower()
+
+
+def _students_in(rows: Sequence[Row], place: str) -> tuple[Sequence[Row], list[str]]:
+    """Return the rows of students, and a note on others, which exports of Canvas have."""
+    start = next((n for n, row in enumerate(rows, 1) if _cell(row, 0) == _POINTS), 0)
+    if not start:
+        return rows, []
+    found = [row for row in rows[start:] if _cell(row, 0) != _TEST_STUDENT]
+    left = of_each([f"line {row.line}" for row in rows if row not in found])
+    return found, [f"{place}: not read: {left}, which are no students in an export of Canvas"]
+
+
+def _with_ids(columns: Mapping[str, int], rows: Sequence[Row]) -> dict[str, int]:
+    """Return the columns with that of the ids: those of the institution, where Canvas has them."""
+    found, of_institution = dict(columns), columns.get("sis")
+    found.pop("sis", None)
+    if any(_cell(row, of_institution) for row in rows):
+        found["id"] = columns["sis"]
+    return found
 
 
 def _with_names(columns: Mapping[str, int], rows: Sequence[Row]) -> dict[str, int]:
@@ -196,7 +238,7 @@ def _student(row: Row, columns: Mapping[str, int], place: str) -> Student:
     name = name or " ".join(filter(None, parts))
     if not name:
         raise InputError(f"{place}: line {row.line}: it has no name")
-    return Student(name, code, email)
+    return Student(name, code, email, first=first, last=last)
 
 
 def _refuse_more_cells(rows: Sequence[Row], first: Row, place: str) -> None:

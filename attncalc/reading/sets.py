@@ -46,6 +46,14 @@ _WRITTEN_CODE = re.compile(r"(?<![\w-])[B-Z]{4}-[B-Z]{4}(?![\w-])")
 """A code as worksheets and downloads write it."""
 _IDS = re.compile(r"^[^_]+(?:_LATE)?_\d+_\d+_")
 """The student and two ids before the file's name, in downloads of Canvas."""
+_LETTERS = str.maketrans(
+    {"ł": "l", "đ": "d", "ð": "d", "ø": "o", "ı": "i", "þ": "th", "æ": "ae", "œ": "oe"}
+)
+"""Letters that are no others with an accent, and what people type for them."""
+_SECOND_VOWEL = re.compile("(?<=[aou])e|(?<=a)a")
+"""The second letter that people type for an umlaut, or å."""
+MOST_OF_NAME = 12
+"""The most words of a name that may begin it."""
 _PIECE = re.compile(r"\d+|[^\W\d_]+")
 """The letters, or the digits, of a word such as problem1."""
 UNSAID = -1
@@ -176,7 +184,7 @@ def _strange(source: Path) -> InputError:
 def _student(given: Any, source: Path) -> Student:
     if not isinstance(given, dict):
         raise _strange(source)
-    texts = [given.get(name, "") for name in ("name", "id", "email", "folder")]
+    texts = [given.get(name, "") for name in Student._fields]
     if not all(isinstance(text, str) for text in texts) or texts[3] != path_name(texts[3]):
         raise _strange(source)  # a folder in the list is a name, and cannot leave the set
     return Student(*texts)
@@ -408,20 +416,17 @@ class _Names:
         self.with_word: dict[str, set[int]] = defaultdict(set)
         for place, student in enumerate(given.students):
             for word in _key(student.name).split("-"):
-                self.with_word[word].add(place)
+                self.with_word[_plain(word)].add(place)
             self._add(student.folder, place, "folder")
-            for what in ("name", "email", "id"):
+            for what in ("email", "id"):
                 self._add(getattr(student, what), place, what)
-            words = words_of(student.name)
-            self._add(" ".join([*words[-1:], *words[:-1]]), place, "name")
+            for turned in _turned(student.name):
+                self._add(" ".join(turned), place, "name")
         named = set(self.of_whom)
         for place, student in enumerate(given.students):  # if no student has this name
-            words = words_of(student.name)
+            joints = [j.join(turned) for turned in _turned(student.name) for j in ("", " ")]
+            joined = [way(name) for name in joints for way in (str, _plain)]
             start = student.email.partition("@")[0]
-            # systems return names in one word, the last name first
-            turned = [*words[-1:], *words[:-1]]
-            joined = ["".join(words), "".join(turned)]
-            joined += [plain_word(" ".join(each)) for each in (words, turned)]
             for name, what in ((start, "email"), *((each, "name") for each in joined)):
                 if _key(name) not in named:
                     self._add(name, place, what)
@@ -441,18 +446,19 @@ class _Names:
         perhaps: set[int] = set()
         for number, step in enumerate(steps):
             is_last = number == len(steps) - 1
-            words = self._words(step, is_file=is_last)
+            own_words = self._words(step, is_file=is_last)
+            spelled = own_words, tuple(map(_plain, own_words))
+            words = max(spelled, key=self._longest_name)
             if not (named := self._named(words)):  # 李小龙1
-                apart = tuple(_PIECE.findall("-".join(words)))
-                named = [each for each in self._named(apart) if not apart[each[1]].isdigit()]
-                words = apart if named else words
+                words = own_words = tuple(_PIECE.findall("-".join(own_words)))
+                named = [each for each in self._named(words) if not words[each[1]].isdigit()]
             whom = {student for student, *_ in named}
             if len(whom) != 1:
                 perhaps |= whom or self._perhaps(words)
                 continue
             (student,) = whom
             used = {at for _, start, stop in named for at in range(start, stop)}
-            rest = tuple(word for at, word in enumerate(words) if at not in used)
+            rest = tuple(word for at, word in enumerate(own_words) if at not in used)
             _, start, stop = named[0]
             what = self.called["-".join(words[start:stop])]
             how = self._how(place, what, is_last=is_last, whole=not rest)
@@ -481,6 +487,10 @@ class _Names:
                 found.append((student, start, stop))
         return found
 
+    def _longest_name(self, words: Sequence[str]) -> int:
+        """Return how many words the longest name of a student has in a name."""
+        return max((stop - start for _, start, stop in self._named(words)), default=0)
+
     def _perhaps(self, words: Sequence[str]) -> set[int]:
         """Return the students whose names contain a name, or share a word with it."""
         parts = ("-".join(words[start:stop]) for start, stop in self._stretches(words))
@@ -488,7 +498,7 @@ class _Names:
             if part in self.of_whom:
                 return self.of_whom[part]
         long = {word for word in words if word.isalpha() and len(word) >= SHORTEST}
-        return set().union(*(self.with_word[word] for word in long - self.of_problems))
+        return set().union(*(self.with_word[_plain(word)] for word in long - self.of_problems))
 
     def _words(self, step: str, *, is_file: bool) -> tuple[str, ...]:
         stem, ending = os.path.splitext(step)  # noqa: PTH122
@@ -549,6 +559,21 @@ class _Names:
             for words in said
             if has_run(words, tuple(_key(path_name(name, "problem")).split("-")))
         }
+
+
+def _turned(name: str) -> list[list[str]]:
+    """Return the words of a name from each of them on: any of them may begin the last name."""
+    words = words_of(name)
+    return [[*words[at:], *words[:at]] for at in range(max(1, min(len(words), MOST_OF_NAME)))]
+
+
+def _plain(name: str) -> str:
+    """Return a name as people type it without its own letters: mueller and muller are one.
+
+    >>> _plain("Jörg Müller") == _plain("joerg muller"), _plain("Żółć"), _plain("Ørsted")
+    (True, 'zolc', 'orsted')
+    """
+    return _SECOND_VOWEL.sub("", plain_word(name).translate(_LETTERS))
 
 
 def _key(name: str) -> str:

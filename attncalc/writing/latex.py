@@ -105,11 +105,11 @@ def write_part(part: parts.Part, language: str) -> Iterator[str]:
 
 
 def write_together(sheets: Iterable[str]) -> Iterator[str]:
-    """Yield a complete file with several documents, each on a new page."""
+    """Yield a complete file with several documents, each on a new sheet, to print on both sides."""
     yield f"{_DOCUMENT}{FONTS}\n\\begin{{document}}\n"
     for place, sheet in enumerate(sheets):
         if place:
-            yield "\\clearpage\\setcounter{page}{1}\n"
+            yield f"{_NEW_SHEET}\\setcounter{{page}}{{1}}\n"
         yield sheet
     yield "\\end{document}\n"
 
@@ -128,6 +128,7 @@ class _Fit(NamedTuple):
     blank: int = 0
 
 
+_NEW_SHEET = r"\clearpage\ifodd\value{page}\else\null\thispagestyle{empty}\clearpage\fi"
 LEAST = 0.8
 """The smallest letters, as a share of the usual ones, of more than three pages."""
 _SMALLER = r"\let\Large\large\let\large\normalsize\let\normalsize"

@@ -64,10 +64,10 @@ def _holds_more(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str)
 
 
-def as_lines(rows: Iterable[Row]) -> Iterator[str]:
+def as_lines(rows: Iterable[Row], delimiter: str = ",") -> Iterator[str]:
     """Yield the lines of a CSV file."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
     for row in rows:
         writer.writerow(row)
         yield buffer.getvalue()

@@ -349,10 +349,14 @@ def _not_shown(marking: Marking) -> Iterator[str]:
         by_later.setdefault(later, []).append(name)
     for marks in marking.steps:
         if left_out := by_later.get(marks.step.name):
-            are, it = ("is", "it") if len(left_out) == 1 else ("are", "them")
-            later = marks.step.name
-            by = f"{later} is right" if marks.is_right else f"{later} counts for {it}"
-            yield f"{of_each(left_out)} {are} not shown; {by}."
+            yield verdict_of_left_out(left_out, marks)
+
+
+def verdict_of_left_out(names: Sequence[str], later: StepMarks) -> str:
+    """Return that steps are left out, and the later one that they are marked by."""
+    are, it = ("is", "it") if len(names) == 1 else ("are", "them")
+    by = f"{later.step.name} is right" if later.is_right else f"{later.step.name} counts for {it}"
+    return f"{of_each(list(names))} {are} not shown; {by}."
 
 
 def _where_unread(marking: Marking) -> str:

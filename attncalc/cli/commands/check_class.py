@@ -47,6 +47,7 @@ from attncalc.writing.reports.gradebook import (
     ClassRow,
     Outcome,
     Stray,
+    Who,
     as_csv,
     class_document,
     column_of,
@@ -131,11 +132,12 @@ def check_class(flags: Mapping[str, Any]) -> int:
     if flags["anonymous"]:
         entries.sort(key=lambda each: each.student)  # the order of the list would name them
         strays = [Stray(HIDDEN, "its name may identify a student", each.what) for each in strays]
+    in_table = wants_table and table != STDOUT  # the class is on the screen, too
     steps = list(dict.fromkeys(name for key in samples for name in key.steps))
     lines = list(
         as_csv(entries, strays, steps, shown.in_cell)
         if book is None
-        else _gradebook(book, entries, given, shown)
+        else _gradebook(book, entries, () if in_table else strays, given, shown)
     )
     language = samples[0].problem.language
     at_a_glance = partial(overview_of, entries, given.place.resolve().name, language)
@@ -145,7 +147,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
         outputs.append(output(table, iter(lines)))
     if not wants_table and (book or (page.place is None and flags["format"] == "csv")):
         outputs.append(output(STDOUT, iter(lines)))
-    elif not wants_table or table != STDOUT:
+    elif in_table or not wants_table:
         several = len(given.problems) > 1
         document = class_document(
             entries, strays, shown.in_words, several=several, language=language
@@ -165,9 +167,13 @@ def _book(asked: str | None, given: ClassSet) -> Gradebook | None:
 
 
 def _gradebook(
-    book: Gradebook, entries: Sequence[ClassRow], given: ClassSet, shown: Shown
+    book: Gradebook,
+    entries: Sequence[ClassRow],
+    strays: Sequence[Stray],
+    given: ClassSet,
+    shown: Shown,
 ) -> Iterator[str]:
-    """Yield the gradebook, and print which marks it lacks."""
+    """Yield the gradebook, and print which marks it lacks, and what a person should look at."""
     totals, names = list(totals_of(entries)), names_of(entries)
     title = given.place.resolve().name
     absent = [each for n, each in enumerate(totals) if book.rows and n not in book.students]
@@ -179,6 +185,8 @@ def _gradebook(
     for why, those in lacking.items():
         if those:
             note(f"{why}: {of_each([names[each.student] for each in those])}")
+    for place, why, what in strays:
+        note(f"{what}: {place}: {why}")
     if not book.rows:
         return gradebook(book.system, totals, title, shown.in_cell)
     for each in book.notes:
@@ -195,7 +203,7 @@ def _gradebook(
     if points and points != most:
         note(f"totals out of {float(most):g} are scaled to the {float(points):g} of this column")
     whose = [None if place is None else totals[place] for place in book.students]
-    return filled(book.rows, whose, title, shown.in_cell)
+    return filled(book.rows, whose, title, shown.in_cell, book.delimiter)
 
 
 def _target_of_overview(out: str | None) -> list[Target]:
@@ -329,10 +337,10 @@ def _entries(
     possible = (possible_of(key, marking.rules_of_one(way.rules, key)) for key in samples)
     none = tuple(outcome(NOTHING, "", each) for each in possible)
     for place, student in enumerate(given.students):
-        who = tuple(map(on_a_line, (student.name, student.id, student.email, student.folder)))
+        who = Who(*map(on_a_line, (*student[:4], *student.parts)))
         for number, made in enumerate(rows.get(place, none)):
             named, is_late = given.problems[number], (place, number) in late
-            yield ClassRow((who[0], who[1], who[2], who[3]), named, made, is_late)
+            yield ClassRow(who, named, made, is_late)
 
 
 def _ends(entries: Sequence[ClassRow], strays: Sequence[Stray]) -> int:

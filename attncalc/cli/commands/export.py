@@ -1,7 +1,7 @@
 """`attncalc export`: a problem, or each student's of a set for a class, for a course system."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
@@ -116,7 +116,7 @@ def export(flags: Mapping[str, Any]) -> None:
     _refuse_another_ending(target, system)
     way = _Way(system, with_known_steps(rules, flags, *samples), points)
     if given is not None:
-        problems = list(_of_class(given, way))
+        problems = list(_of_class(given, samples, way))
     else:
         problems = [Versions([way.version(samples[0])])]
     files, notes = way.exporting.exported(problems)
@@ -131,7 +131,7 @@ def export(flags: Mapping[str, Any]) -> None:
     deliver(Output(target, named, notes))
 
 
-def _of_class(given: ClassSet, way: _Way) -> Iterator[Versions]:
+def _of_class(given: ClassSet, samples: Sequence[Key], way: _Way) -> Iterator[Versions]:
     """Yield the problems of a set, each with the versions of all students."""
     counts = Counter(as_key(student.name) for student in given.students)
     things = [
@@ -142,7 +142,8 @@ def _of_class(given: ClassSet, way: _Way) -> Iterator[Versions]:
     made = list(counted(mapped(way.of_student, things, cores()), len(things)))
     each = len(given.students)
     for place, name in enumerate(given.problems):
-        yield Versions(made[place * each : (place + 1) * each], name, given.students)
+        own, language = made[place * each : (place + 1) * each], samples[place].problem.language
+        yield Versions(own, name, given.students, language)
 
 
 def _target(out: str | None, system: System) -> Target:

@@ -141,10 +141,7 @@ def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, Co
     each = len(spec.problems)
     students = [
         {
-            "name": student.name,
-            **({"id": student.id} if student.id else {}),
-            **({"email": student.email} if student.email else {}),
-            "folder": student.folder,
+            **{what: said for what, said in student._asdict().items() if said},
             "problems": [dict(s.record) for s in shares[place * each : (place + 1) * each]],
         }
         for place, student in enumerate(roster.students)

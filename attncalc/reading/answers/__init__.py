@@ -20,6 +20,7 @@ from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import (
     NUMPY_STARTS,
     decode,
+    decode_numbers,
     files_of,
     holds_arrays,
     is_folder,
@@ -85,11 +86,12 @@ def read_answer_bytes(data: bytes, place: str, expected: Expected | None = None)
         from attncalc.reading.answers.npz_file import read_npz_answer
 
         return _checked(read_npz_answer(data, place))
-    if not is_encoded(data):
-        return _checked(_read_text(decode(data, place), place, expected))
-    text, attached = text_of_mail(data, place)
+    if is_encoded(data):
+        text, attached = text_of_mail(data, place)
+        said = tuple(f"the attachment {quoted(name)} is not read" for name in attached)
+    else:
+        text, said = decode_numbers(data, place)
     answer = _checked(_read_text(text, place, expected))
-    said = (f"the attachment {quoted(name)} is not read" for name in attached)
     return replace(answer, remarks=(*answer.remarks, *said))
 
 

@@ -143,14 +143,15 @@ class _Collector(Keeper):
     def _words(self, block: Block) -> None:
         """Read words: they name the next matrix, and describe their own numbers."""
         self._say_map(block)
-        if self.takes_caption(block):
+        if self.takes_caption(block) or self._takes_token(block):
             self.note(block, "", "words")
             return
         said = block.names or [each for each in [block.text.strip(" *:")] if each[:1] in ("/", "÷")]
         name = self.name(said)
         self.copies.look(block, self.found.remarks)
         self.again = self.again or says_again(block.text)
-        if block.is_heading or (name and not block.goes_on):
+        is_beside = self.before is not None and self.before.line == block.line
+        if block.is_heading or (name and not (block.goes_on or is_beside)):
             self.token = 0, 0
         is_valued = any(read_entry(each).value is not None for each in block.work[-1:])
         if name and name.row and is_valued and not block.goes_on:
@@ -170,6 +171,14 @@ class _Collector(Keeper):
             self.label, self.is_fresh = None, False
         self.is_interrupted = not name
         self._say_role(block)
+
+    def _takes_token(self, block: Block) -> bool:
+        """Read a heading that is only the number of a token, whose vectors are below it."""
+        row = _TOKEN.fullmatch(block.text.strip(" #*=-:"))
+        if not row or row[1] or self.name([block.text]):
+            return False
+        self.token, self.last = (block.line, int(row[2])), None
+        return True
 
     def _say_map(self, block: Block) -> None:
         """Read the attention of the next map from words; a heading without one resets it."""
@@ -331,7 +340,8 @@ class _Collector(Keeper):
             return not self._is_row_of(name, grid)
         if self._row_share(label._replace(row=name.row), grid) > self._row_share(name, grid):
             return True
-        before = [each for each in self.found.parts if each.name == name.matrix]
+        head = name.head or self._head_of(name)
+        before = [e for e in self.found.parts if (e.name, e.head) == (name.matrix, head)]
         own = [each for each in before if each.is_whole or each.row == name.row]
         return any(grid.rows[0] not in each.rows for each in own)
 
@@ -341,8 +351,9 @@ class _Collector(Keeper):
 
     def _row_share(self, name: Name, grid: Grid) -> float:
         """Return the share of a row that agrees with that row of a step; 1 for unknown ones."""
-        key = self.expected.steps.get(name.matrix)
-        if key is None or key.ndim != 2 or name.row > len(key):
+        name = self.of_one_head(name, grid)
+        key = self.expected.of_head(name.matrix, name.head or self.head)
+        if key is None or name.row > len(key):
             return 1.0
         return share_alike(values_of(grid.heads), key[name.row - 1 : name.row])
 
@@ -440,9 +451,9 @@ class _Collector(Keeper):
 
         A row that is also in a given matrix counts if its numbers agree, or if it is the next row.
         """
-        label = self.label
-        if label is None or self.is_given(label):
+        if self.label is None or self.is_given(self.label):
             return None
+        label = self.of_one_head(self.label._replace(row=row or 1), grid)
         last = self.last
         is_next = last is not None and (last.name, last.row) == (label.matrix, row - 1)
         is_it = bool(row) and (is_next or self._is_row_of(label._replace(row=row), grid))

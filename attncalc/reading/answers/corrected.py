@@ -7,6 +7,7 @@ wrong and that -0.28 makes right. The forms that name an entry are read before, 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from attncalc.reading.answers.doubting import followed
 from attncalc.reading.answers.expected import Expected, near
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.prose import PROSE
-from attncalc.reading.plain.corrections import CORRECTS, LONGEST, speaks_of_error
+from attncalc.reading.plain.corrections import CORRECTS, ENDS, LONGEST, speaks_of_error
 from attncalc.reading.plain.rows import SCANNED
 
 _LETTER = re.compile(r"[^\W\d_]")
@@ -127,7 +128,10 @@ def _sentences(
     steps: the lines of steps, on which only the words after the numbers count.
     prose: the lines that may correct an entry in any words.
     """
-    for line, sentence in enumerate(text.split("\n"), start=1):
+    lines = text.split("\n")
+    for line, (sentence, below) in enumerate(pairwise([*lines, ""]), start=1):
+        if CORRECTS.search(sentence) and ENDS.search(sentence) and line + 1 not in steps:
+            sentence = f"{sentence} {below}"
         own = "".join(_BEHIND.split(sentence, maxsplit=1)[1:]) if line in steps else sentence
         is_said = speaks_of_error(own)
         if len(own) <= LONGEST and (is_said or line in prose):

@@ -28,6 +28,9 @@ LEAST = 2
 OFF = 0.05
 """How far a weight, or its share of the sum of a row, may be off by rounding."""
 
+_NAMES = {"its name", "its heading", "the words above it"}
+"""The reasons for a step that are its name, and not its numbers."""
+
 Search = Callable[[Mapping[str, WrittenMatrix]], Mapping[str, WrittenMatrix]]
 """Searches the steps that are missing in a reading, in numbers that no step of it uses."""
 
@@ -38,13 +41,20 @@ def questioned(
     """Return the matrices, with doubtful ones read elsewhere or listed as not read."""
     follows = followed(matrices, expected)
     read = [name for name in expected.steps if name in matrices]
-    otherwise = {each.step for each in found.taken if each.how != "its name"}
-    named = {each.step for each in found.taken} - otherwise
-    sure = {n for n in named & {*read} if {*matrices[n].shape} == {*expected.steps[n].shape}}
+    hows: dict[str, set[str]] = {}
+    for each in found.taken:
+        hows.setdefault(each.step, set()).add(each.how)
+    named = {
+        name
+        for name in read
+        if hows.get(name, {""}) <= _NAMES
+        and {*matrices[name].shape} == {*expected.steps[name].shape}
+        and not _are_places(matrices[name], matrices, expected)
+    }
     off = {
         name
         for name in read
-        if (name not in sure or _are_places(matrices[name], matrices, expected))
+        if not (name in named and hows[name] == {"its name"})
         and not is_side_by_side(matrices[name], expected.steps[name])
         and _is_off(name, matrices[name], expected, follows)
     }
@@ -54,6 +64,11 @@ def questioned(
     elsewhere = search(_without(off, matrices, found))
     right = {n for n in off if n in elsewhere and _is_right(n, elsewhere[n], expected)}
     lines, others = _lines_of(before[0]), _lines_of(found.taken)
+    # numbers below a name are those of the step, unless they are a missing step or read otherwise
+    instead = [own for name, own in others.items() if name in elsewhere and name not in matrices]
+    right -= {
+        n for n in right & named if others.get(n) != lines.get(n) and lines.get(n) not in instead
+    }
     exchanged = {  # by the student: no reading exchanges two blocks with their names
         n
         for n in right
@@ -63,16 +78,19 @@ def questioned(
     }
     off, right = off - exchanged, right - exchanged
     found.taken[:], found.unread[:], found.remarks[:] = before
-    doubts = {n: _contradiction(n, matrices, expected) for n in off - right}
+    doubts = {n: _contradiction(n, matrices, expected) for n in off - right - named}
     doubted = {each for each in doubts if doubts[each]}
-    for name in sorted(doubted, key=read.index):
-        own = [each for each in found.taken if each.step == name]
+    lost = {
+        name: [each for each in found.taken if each.step == name]
+        for name in sorted(doubted, key=read.index)
+    }
+    again = right | doubted
+    made = search(_without(again, matrices, found)) if again else matrices
+    for name, own in lost.items():
         text = "; ".join(each.text for each in own)[:LONGEST]
         line = min((each.line for each in own), default=0)
         why = f"it may not be {name}: {doubts[name]}"
         found.unread.append(Unread(line, text, why, could_be_matrix=True))
-    again = right | doubted
-    made = search(_without(again, matrices, found)) if again else matrices
     return dict(_without(doubted & {*made}, made, found))
 
 

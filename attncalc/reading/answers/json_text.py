@@ -154,13 +154,15 @@ def _columns(value: dict[str, Any]) -> Iterator[list[Any]]:
 
 
 def _records(values: list[Any], head: int) -> list[list[str]]:
-    """Return the rows of objects with the same keys, below the keys; none for other values."""
+    """Return the rows of objects below their keys, if one has the keys of all; none for others."""
     if head and values and all(isinstance(each, dict) for each in values):
         values = [{"head": head, **each} for each in values]
-    keys = [*values[0]] if values and isinstance(values[0], dict) else []
-    if len(keys) < 2 or any(not isinstance(e, dict) or [*e] != keys for e in values):
+    if not values or any(not isinstance(each, dict) for each in values):
         return []
-    rows = [[*map(_listing, each.values())] for each in values]
+    keys = [*max(values, key=len)]
+    if len(keys) < 2 or any(not {*each} <= {*keys} for each in values):
+        return []
+    rows = [[_listing(each.get(key)) for key in keys] for each in values]
     return [[str(key).replace("_", " ") for key in keys], ["---" for _ in keys], *rows]
 
 

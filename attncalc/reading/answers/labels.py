@@ -120,12 +120,17 @@ class Labels:
             self.column_from = place
         self.is_part = self.caption_is_new = True
 
+    def _named(self, text: str) -> Name | None:
+        """Return the name in a text, or that of a vector behind a bracket: outputs (with v1 =."""
+        inner = name_in(text.rpartition("(")[2], self.expected.labels) if ")" not in text else None
+        return inner if inner and inner.is_vector else name_in(text, self.expected.labels)
+
     def name(self, names: list[str]) -> Name | None:
         """Return the name in the sides of an equation: a symbol first, then an expression."""
         meant = self.letters.get(names[0].strip()) if names else None
         if meant is not None:
             return Name(meant, how="expression") if meant else None
-        named = [(text, name_in(text, self.expected.labels)) for text in names]
+        named = [(text, self._named(text)) for text in names]
         found = [name for _, name in named if name]
         if not found:
             ends = [text.rpartition(". ")[2] for text in names if ". " in text]

@@ -73,6 +73,9 @@ def stated_map(
         partial(best_map, from_one, maps_in_order),
         partial(best_map, in_lines, partial(maps_in_periods, about=about)),
         partial(_marked_map, text),
+        partial(
+            best_map, in_lines if about.said else (), partial(maps_in_periods, about=about, wrong=1)
+        ),
     )
     stated, right, most = list[WrittenConnection](), 0, len(heads) * len(heads[0])
     for search in searches:

@@ -42,7 +42,7 @@ STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
 ASIDE = re.compile(r"\([^()\d\x00]{0,80}\)")
 VALUE = " \x00 "
 """A weight between names, which may rank them against their order."""
-VECTOR = re.compile(r"[(\[] ?-?\d[\d.]{0,9}[,;] ?-?\d")
+VECTOR = re.compile(r"[(\[⟨] ?-?\d[\d.]{0,9}[,;] ?-?\d")
 """The start of a vector between names, which are then no map."""
 _FORMULA = re.compile(r"\d(?!(?:st|nd|rd|th)\b)|=(?=\s*[^\s>=])|[\[\]*·×^]")
 """A sign of numbers or work between two names, which are then no map."""

@@ -477,7 +477,8 @@ def written(said: Said, heads: Matrix, k: int, labels: Tokens) -> list[WrittenCo
         most, rest = ties or own[:1], own[max(1, len(ties)) :]
         second = [i for i in rest if are_single or abs(row[i] - row[rest[0]]) <= TIE]
         if len(own) > len(groups):
-            most, second = groups[0], [i for group in groups[1:2] for i in group]
+            most = groups[0]
+            second = [i for group in groups[1:2] for i in group if i not in most]
         (name,) = named([output], labels.queries)
         line = WrittenConnection(head, name, named(most, labels.keys), named(second, labels.keys))
         found += [line._replace(line=said.lines[output], is_told=True)] if own else []

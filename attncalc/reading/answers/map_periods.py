@@ -87,13 +87,16 @@ def lines_about(lines: Lines) -> About:
 
 
 def maps_in_periods(
-    mentions: Sequence[Mention], weights: Matrix, *, about: About
+    mentions: Sequence[Mention], weights: Matrix, *, about: About, wrong: int = 0
 ) -> Iterator[Said]:
-    """Yield the maps of a head that names state at equal distances, and the weights confirm."""
+    """Yield the maps of a head that names state at equal distances, and the weights confirm.
+
+    wrong: how many outputs may have inputs that the weights do not confirm.
+    """
     several = np.flatnonzero(np.count_nonzero(weights > TIE, axis=1) > 1)
     # outputs with one weight may be named in another way
     for rows in (np.arange(len(weights)), *[several] * (several.size < len(weights))):
-        yield from _Periods(mentions, weights, rows, about).found()
+        yield from _Periods(mentions, weights, rows, about, wrong).found()
 
 
 class _Periods:
@@ -103,9 +106,10 @@ class _Periods:
     """
 
     def __init__(
-        self, mentions: Sequence[Mention], weights: Matrix, rows: Matrix, lines: About
+        self, mentions: Sequence[Mention], weights: Matrix, rows: Matrix, lines: About, wrong: int
     ) -> None:
         self.mentions, self.weights, self.rows, self.about = mentions, weights, rows, lines
+        self.wrong = wrong
         self.choices = np.maximum(np.count_nonzero(weights > TIE, axis=1), 1).tolist()
         self.lines = np.array([each.line for each in mentions], int)
         self.at = np.arange(rows.size)
@@ -124,6 +128,7 @@ class _Periods:
         is_first = values >= ranked[:, :1] - TIE
         is_second = (values >= ranked[:, 1:2] - TIE) & (values > TIE) | is_single[:, None]
         is_output = np.array([each.output for each in self.mentions]) == self.rows[:, None]
+        most = self.rows.size - self.wrong
         far = np.cumsum(np.diff(self.lines, prepend=self.lines[:1]) > FARTHEST)
         for period in range(1, MOST_PERIOD + 1):
             starts = len(self.mentions) - period * (self.rows.size - 1)
@@ -132,8 +137,13 @@ class _Periods:
             steps = period * self.at[:, None] + np.arange(starts)
             is_near = far[len(far) - starts :] == far[:starts]
             firsts, seconds, outputs = (
-                np.flatnonzero(kind[self.at[:, None], steps].all(axis=0) & is_near)
-                for kind in (is_first, is_second, is_output)
+                np.flatnonzero((np.count_nonzero(own, axis=0) >= least) & is_near)
+                for kind, least in (
+                    (is_first, most),
+                    (is_second, most),
+                    (is_output, self.rows.size),
+                )
+                for own in [kind[self.at[:, None], steps]]
             )
             yield from self._of_period(period, firsts, seconds, outputs)
 
@@ -165,12 +175,17 @@ class _Periods:
         for i, k in enumerate(self.rows):
             places = [at + i * layout.period for at in layout.columns[: self.choices[k]]]
             inputs[k], lines[k] = (*self.inputs[i, places].tolist(),), int(self.lines[places[0]])
-            if not is_ranked(inputs[k], self.weights[k]):
+            own = {*inputs[k]}
+            if len(own) < len(inputs[k]) or not own <= {*range(self.weights.shape[1])}:
                 return
+        right = [int(k) for k in self.rows if is_ranked(inputs[k], self.weights[k])]
+        wrong = self.rows.size - len(right)
+        if wrong > self.wrong:
+            return
         # outputs with the same inputs count once
-        ways = {inputs[k]: self._ways(int(k), len(inputs[k])) for k in self.rows}
-        bits = log2(prod(ways.values()) * self.rows.size ** len(layout.name))
-        if bits < self._least(layout):
+        ways = {inputs[k]: self._ways(k, len(inputs[k])) for k in right}
+        bits = log2(prod(ways.values()) * self.rows.size ** (len(layout.name) - wrong))
+        if bits < self._least(layout, is_right=not wrong):
             return
         for k in np.setdiff1d(np.arange(len(self.weights)), self.rows):
             only = int(np.argmax(self.weights[k]))
@@ -182,7 +197,8 @@ class _Periods:
             near = [each for each in beside if abs(each.line - edge) <= NEAR]
             if here := [each.line for each in near if input_of(each, int(k)) == only]:
                 inputs[k], lines[k] = (only,), here[0]
-        found = Said((*lines,), (*inputs,), len(lines), bits, True, layout.begin, layout.stop)
+        fit = len(lines) - wrong
+        found = Said((*lines,), (*inputs,), fit, bits, True, layout.begin, layout.stop)
         yield found._replace(columns=layout.columns, period=layout.period)
 
     def _ways(self, output: int, count: int) -> float:
@@ -191,11 +207,28 @@ class _Periods:
         fits = [int((ranked >= ranked[i] - TIE).sum()) - i for i in range(count)]
         return float(np.prod([(self.choices[output] - i) / n for i, n in enumerate(fits)]))
 
-    def _least(self, layout: _Layout) -> float:
+    def _are_pairs(self, layout: _Layout) -> bool:
+        """Return whether words in a layout without outputs are those of outputs and inputs.
+
+        These are arrows, a rank before the first input of an output, and uneven lines.
+        """
+        run = self.mentions[layout.begin + 1 : layout.stop]
+        firsts = self.at[1:] * layout.period + layout.columns[0]
+        words = [lexemes_in(each.before, {}) for each in run]
+        before = [words[k - layout.begin - 1] for k in firsts]
+        kinds = {each.kind for own in before for each in own}
+        is_uneven = (
+            layout.period > 1 and len({*np.diff(self.lines[[layout.columns[0], *firsts]])}) > 1
+        )
+        are_arrows = any(each.kind == "arrow" for own in words for each in own)
+        return is_uneven or are_arrows or not kinds.isdisjoint(("second", "then"))
+
+    def _least(self, layout: _Layout, *, is_right: bool) -> float:
         """Return how improbable a map of this layout must be by chance, in bits.
 
         Less is enough if words about a map are there, if names fill their lines, and if the same
-        words are between the names of each output; any is enough for what a program prints.
+        words are between the names of each output; any is enough for what a program prints. Inputs
+        may be wrong only beside words, if outputs are named.
         """
         begin, end, period = layout.begin, layout.end, layout.period
         run, name = self.mentions[begin : layout.stop], layout.name
@@ -214,7 +247,9 @@ class _Periods:
         is_lost = is_far and not (is_clear and len(gaps[0]) == 1)
         is_work = any(_FORMULA.search(e.before) or VECTOR.search(e.before) for e in run[1:])
         is_partial = np.ptp(self.rows) >= self.rows.size and not name  # its outputs are unknown
-        if is_half or is_lost or is_work or is_partial:
+        is_partial = is_partial or (not name and self._are_pairs(layout))
+        is_doubtful = not is_right and not (is_said and is_clear and name[0] == begin)
+        if is_half or is_lost or is_work or is_partial or is_doubtful:
             return np.inf
         ends = {at for at in (begin, end) if 0 < at < len(self.mentions)}
         is_whole = all(

@@ -40,6 +40,7 @@ MOST_NAMED, MOST_OUTPUTS = 40, 8
 _DASHED = ("⇢", "⤏", "- ")
 _QUOTES = "'‘’"
 _NOUNS = ("out", "in", "token", "arrow")
+_NO_SECOND = {("no", "second"), ("no", "ordinal")}
 _NO_STATEMENT = {"no", "bad", "data"}
 _VERBS = {"attends", "takes", "feeds", "arrow"}
 _SAID_AROUND = {*_VERBS, "most"}
@@ -73,6 +74,19 @@ def statements(
         for each, own_lines in _of_heads(sections.get(of, []), heads, names):
             found[each._replace(of=of)] = own_lines
     return found
+
+
+def are_denied(
+    found: Sequence[WrittenConnection], said: Mapping[WrittenConnection, set[int]]
+) -> bool:
+    """Return whether sentences on other lines than those of a map state other inputs."""
+    lines = {each.line for each in found}
+    known = {(each.head, each.output): (*each.most, *each.second) for each in found}
+    return any(
+        own.isdisjoint(lines) and not {*known.get(key, each.most)}.intersection(each.most)
+        for each, own in said.items()
+        for key in [(each.head, each.output)]
+    )
 
 
 def _of_heads(
@@ -138,7 +152,14 @@ def _words(run: Sequence[Mention]) -> list[list[str]]:
     before += [f"{a.behind * (a.line < b.line)}{b.before}" for a, b in pairwise(run)]
     words = [_kinds(text, is_first=not i) for i, text in enumerate(before)]
     behind = [word.kind for word in lexemes_in(f"1 {run[-1].behind.replace(VALUE, ' ')}", {})]
-    return [*words, [kind for kind in behind[1:] if kind != "data"]]
+    return [*words, _but_no_second([kind for kind in behind[1:] if kind != "data"])]
+
+
+def _but_no_second(behind: Sequence[str]) -> list[str]:
+    """Return the kinds of words behind a statement, without "no second", which denies nothing."""
+    pairs = enumerate(pairwise(behind))
+    at = next((i for i, pair in pairs if pair in _NO_SECOND), len(behind))
+    return [*behind[:at], *behind[at + 2 :]]
 
 
 def _read(run: Sequence[Mention], weights: Matrix, *, are_names: bool) -> Iterator[_Share]:
@@ -156,6 +177,8 @@ def _read(run: Sequence[Mention], weights: Matrix, *, are_names: bool) -> Iterat
     is_said = is_said or ({*sides} >= {"out", "in"} and not (are_names or any(are_letters)))
     is_entry = "arrow" in kinds and any(are_letters) and not all(are_letters)  # q1 -> 3
     is_work = is_entry or any(VECTOR.search(each.before) for each in run)
+    pairs = {pair for own in (*said, behind) for pair in pairwise(own)}
+    is_work = is_work or any(("ordinal", noun) in pairs for noun in _NOUNS)  # not among the names
     if not 1 < len(run) <= MOST_NAMED or kinds & _NO_STATEMENT or not is_said or is_work:
         return
     are_tokens = bool(are_names or kinds.intersection(_NOUNS) or any(sides))

@@ -22,6 +22,7 @@ from attncalc.reading.naming.name import Tokens, heads_in
 MOST_BEFORE, MOST_BETWEEN = 2, 6
 """The most lines before a map, and between its parts, that may be another part of it."""
 _NAMED = ("number", "doubtful", "symbol", "symbol in", "symbol out")
+_ITSELF = "itself"
 _OF_TOKENS = {"out", "in", "token", "symbol", "ordinal"}
 _BARS, _NAME, _LETTERS = re.compile(r"[|│\t]"), re.compile(r"\w+"), re.compile(r"[^\W\d_]+")
 _NUMBERS = re.compile(r"[(\[] ?-?\d[\d.]{0,9}[,; ]{1,3}-?\d")
@@ -140,14 +141,17 @@ def _names_on(text: str, labels: Tokens) -> "Counter[str]":
         text = f"{text[:start]} {text[end:]}"
     words = lexemes_in(text, known)
     named = Counter(each.said for each in words if each.kind in _NAMED)
+    named[_ITSELF] = sum(each.kind == _ITSELF for each in words)
     counted = [*known.values()] or [str(place + 1) for place, _ in enumerate(labels.keys)]
-    return Counter({name: named[name] for name in counted})
+    return Counter({name: named[name] for name in (*counted, _ITSELF)})
 
 
 def _names_in(read: Sequence[WrittenConnection], line: int) -> "Counter[str]":
     """Return how often the statements that were read from a line name each token."""
-    own = (each for each in read if each.line == line)
-    return Counter(name for each in own for name in (each.output, *each.most, *each.second))
+    own = [each for each in read if each.line == line]
+    named = Counter(name for each in own for name in (each.output, *each.most, *each.second))
+    named[_ITSELF] = sum(each.output in (*each.most, *each.second) for each in own)
+    return named
 
 
 def _behind(text: str) -> str:

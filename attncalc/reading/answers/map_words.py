@@ -42,6 +42,7 @@ _UNPARTED = re.compile("|".join(
 _DRESS = re.compile(
     r"\b(?:[Hh]ead|[Kk]opf|[Tt]ête|cabeza|testa|cabeça|hoofd|[Ll]ayer)[ _]?\d{1,3}\b"
     r"|\b\d{1,4} ?[×x] ?\d{1,4}\b"
+    r"|\\(?:begin|end)\{\w{1,20}\*?\}"
     r"|\\(?:item|noindent|par|text\w{0,6}|mathbf|quad)\b|\\[,;]|[$*`{}~]|\\\\"
 )
 EMPHASIZED = re.compile(r"(?<![\w*_`])([*_`]{1,2})([^\s*_`][^*_`\n]{0,40})\1(?![\w*_`])")
@@ -53,7 +54,7 @@ _LEXEME = re.compile(
     r"|(?P<arrow>-(?: -){1,4} ?>|[⇢⤏]|<?(?:-{1,3}|={1,3})>|[→⇒⟶⟹↦➔➜]|<-{1,3}|[←⇐])"
     rf"|(?P<value>[-+−–]?(?:\d{{1,9}}[.{COMMA}]\d{{1,9}}|\.\d{{1,9}}|0,\d{{1,9}}) ?%?"
     r"|\d{1,3} ?%|\d{1,4}/\d{1,4}|[+−-]\d{1,9})"
-    r"|(?P<ordinal>\d{1,3}(?:(?:st|nd|rd|th)\b|\.?[ºª]))"
+    r"|(?P<ordinal>\d{1,3}(?:(?:st|nd|rd|th)\b|\.?[ºª]|番目|번째|位))"
     r"|(?P<symbol>(?<![^\W_])[A-Za-z]_?\d{1,3}(?![\w]))"
     r"|(?P<number>\d{1,6})(?![\w])"
     r"|(?P<word>[^\W\d_]{1,40})"
@@ -175,7 +176,7 @@ def _lexeme(kind: str, said: str) -> Lexeme:
             return Lexeme("unknown", said)
         return Lexeme("symbol", f"{role} {number} {said}")
     if kind == "ordinal":
-        return Lexeme("ordinal", said.rstrip(".ºªstndrh"))
+        return Lexeme("ordinal", "".join(filter(str.isdecimal, said)))
     if kind == "sign":
         return Lexeme(_KINDS.get(said, "data"), said)
     return Lexeme(kind, said)

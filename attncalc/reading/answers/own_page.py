@@ -162,7 +162,7 @@ class MapLines:
 class Handed(NamedTuple):
     """A page as read: its lines, and the names of its tokens.
 
-    text: the page, with replaced names of tokens.
+    text: the page in English, with replaced names of tokens.
     lines: the reader of these names.
     """
 

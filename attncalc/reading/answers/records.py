@@ -49,7 +49,7 @@ def steps_of_records(rows: Rows, lines: Sequence[int], expected: Expected) -> Re
     heads = [k for k, title in enumerate(heading) if k and head_in(f"{title} 1")]
     head = heads[0] if heads else 0
     row, column, value = ([k for k in range(1, len(heading)) if k != head] + [0, 0, 0])[:3]
-    if not value or all(map(_is_number, heading)) or not any(names):
+    if not value or any(map(_is_number, heading)) or not all(names):
         return None
     places = [_places(columns[k], expected) for k in (row, column)]
     own_heads = [_head(cell) for cell in columns[head]] if head else [0] * len(body)
@@ -57,9 +57,9 @@ def steps_of_records(rows: Rows, lines: Sequence[int], expected: Expected) -> Re
     if not all(places) or not are_entries or None in own_heads:
         return None
     entries: dict[str, list[_Entry]] = {}
-    stated = zip(columns[0], own_heads, *places, columns[value], lines[1:], strict=True)
+    stated = zip(own_heads, *places, columns[value], lines[1:], strict=True)
     for own, name in zip(stated, names, strict=True):
-        entries.setdefault(name or own[0], []).append(_Entry(*own[1:]))
+        entries.setdefault(name, []).append(_Entry(*own))
     found = Records([], [])
     for name, own_entries in entries.items():
         _add(name, own_entries, found)
@@ -105,7 +105,7 @@ def _add(name: str, entries: Sequence[_Entry], found: Records) -> None:
     first = entries[0].line
     for head in dict.fromkeys(each.head for each in entries):
         own = [each for each in entries if each.head == head]
-        height, width = (max(each[k] for each in own) for k in (1, 2))
+        height, width = max(each.row for each in own), max(each.column for each in own)
         places = [(each.row, each.column) for each in own]
         twice = next(_repeated(places), None)
         if twice or is_sparse(height * width, len(own)):

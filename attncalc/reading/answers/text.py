@@ -23,7 +23,7 @@ from attncalc.reading.answers.answer import (
 )
 from attncalc.reading.answers.collecting import collected
 from attncalc.reading.answers.corrected import CORRECTED, quoted_lines, with_corrected, with_scanned
-from attncalc.reading.answers.doubting import leave_noise, questioned
+from attncalc.reading.answers.doubting import followed, leave_noise, questioned
 from attncalc.reading.answers.expected import SCORES, Expected, share_alike
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import (
@@ -36,7 +36,7 @@ from attncalc.reading.answers.map_choice import stated_map
 from attncalc.reading.answers.map_lines import MapReader, with_tables
 from attncalc.reading.answers.map_names import sentences_in
 from attncalc.reading.answers.map_order import count_exact
-from attncalc.reading.answers.map_statements import statements
+from attncalc.reading.answers.map_statements import are_denied, statements
 from attncalc.reading.answers.map_unread import (
     is_prose,
     lines_in_part,
@@ -78,6 +78,8 @@ from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 MOST_FAULTS = 100
 ENOUGH_COLUMNS, SURE_COLUMNS, WRONG, NEAR_SUM = 2, 3, 0.5, 0.01
 """The number of matrices with rows for columns that are a habit, and not a mistake."""
+LIKELY, CLEARLY = 0.6, 0.3
+"""The share of entries that agree with a transposed step, and how much more than others do."""
 _MINUS = re.compile(r"[⁻¯](?=[.\d])|(?<![^\s\[({|,;=&:])—(?=\.?\d)")
 """The raised minus of a calculator before a digit that is not raised."""
 _MINUS_WORD = re.compile(r"(?<!\d )(?<!\) )\b(?:minus|moins|menos|meno) (?=\.?\d)", re.IGNORECASE)
@@ -127,7 +129,9 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     """Return the answer in a text; unreadable parts are noted, and the others kept."""
     expected = expected or Expected()
     html = text_of_html(text) if is_html(text) else None
-    page = handed_back(text if html is None else html.text, expected.names, html)
+    text = text if html is None else html.text
+    typed = partial(_as_typed, text.split("\n"))
+    page = handed_back(text, expected.names, html)
     page = page._replace(text=with_digits(_with_ascii_digits(page.text)))
     # before the text is rewritten, which makes it longer and takes time
     text, said = within_bounds(page.text)
@@ -169,13 +173,20 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     faults += [*found.faults, *faults_in(matrices)]
     if expected.has_map:
         _take_map(plain, matrices, expected, found, of_map)
-    unread = tuple(sorted(dict.fromkeys(found.unread), key=lambda each: each.line))
+    unread = tuple(sorted(dict.fromkeys(map(typed, found.unread)), key=lambda each: each.line))
     connections = lines_from_one(map(page.lines.named, found.connections)) or None
     says = (each.says for each in connections or ())  # each has been noted, in this order
     noted = [each._replace(how=next(says)) if each.what == "map" else each for each in found.taken]
     taken = tuple(sorted(noted, key=lambda each: each.line))
     remarks = tuple(found.remarks)
     return Answer(place, matrices, connections, tuple(faults), unread, remarks, taken)
+
+
+def _as_typed(lines: Sequence[str], part: Unread) -> Unread:
+    """Return an unread part with the line as typed, where what is read of it was rewritten."""
+    line = lines[part.line - 1].strip() if 0 < part.line <= len(lines) else part.text
+    is_of_rows = ROW_ENDS.search(part.text) or part.text == "…"
+    return part if is_of_rows or part.text in line else part._replace(text=line)
 
 
 def _take_map(
@@ -199,16 +210,18 @@ def _take_map(
     if (heads := of_map.heads_of(weights)) is not None and matrices:
         others = count_exact(outside, heads, labels)
         is_complete = of_map.is_complete(outside)
+        stated = list[WrittenConnection]()
         if others < len(outside) or not is_complete:
             stated = stated_map(lines, heads, labels, text)
-            right = count_exact(stated, heads, labels)
-            is_sure = len(heads) > 1 or not is_complete or right == len(stated)
-            are_of_heads = len(heads) == 1 or all(each.head for each in outside)
-            is_firm = is_complete and are_of_heads and 2 * others > len(outside)
-            may_vary = others == len(outside) or all(each.is_told for each in outside)
-            may_replace = is_sure and not is_firm and may_vary
-            if stated and ((may_replace and right > others) or not found.connections):
-                _replace_map(stated, texts, found)
+        right = count_exact(stated, heads, labels)
+        is_sure = len(heads) > 1 or not is_complete or right == len(stated)
+        are_of_heads = len(heads) == 1 or all(each.head for each in outside)
+        is_firm = is_complete and are_of_heads and 2 * others > len(outside)
+        may_vary = others == len(outside) or all(each.is_told for each in outside)
+        may_replace = is_sure and not is_firm and may_vary
+        is_better = (may_replace and right > others) or not found.connections
+        if is_better and stated and not are_denied(stated, statements(lines, weights, labels)):
+            _replace_map(stated, texts, found)
     has_map = bool(found.connections)
     said = {} if of_map.is_complete(found.connections) else statements(lines, weights, labels)
     _take_lines(of_map.new(said, found.connections), texts, found)
@@ -449,21 +462,26 @@ def _turned_alike(
         if (key := keys.get(name)) is not None and key.ndim == written.values.ndim == 2
     }
     odd = {n for n, (own, key) in flat.items() if own.shape == key.shape[::-1] != key.shape}
-    by_numbers = {
-        n for n, (own, key) in flat.items() if share_alike(own.T, key) == 1 > share_alike(own, key)
-    }
+    by_numbers = {n for n, (own, key) in flat.items() if _is_turned(own, key)}
     has_weights |= {own_name(name)[:1] for name in by_numbers} >= {"S", "A"}
     is_seen = len((odd | by_numbers).intersection("QKVO")) >= SURE_COLUMNS
     made = dict(matrices)
     for name in matrices:
         is_square = len({*matrices[name].shape}) == 1 and own_name(name)[:1] not in "SA"
         is_shown = has_weights or is_square or is_seen
-        is_right = name in by_numbers and is_shown
+        is_right = (name in by_numbers and is_shown) or (is_seen and name in odd)
+        own = followed(made, expected).get(name) if is_seen and name in flat else None
+        is_right = is_right or (own is not None and _is_turned(made[name].values, own))
         if is_right or (are_columns and name in (odd | by_numbers) - stated.intersection("QKV")):
             made[name] = matrices[name].arranged(np.transpose)
             like = f"as {' and '.join(sorted(stated))} are" if stated else "by its numbers"
             found.remarks.append(f"{name} is read transposed, {like}")
     return made
+
+
+def _is_turned(own: Matrix, key: Matrix) -> bool:
+    """Return whether numbers agree with a step if they are transposed, and otherwise much less."""
+    return share_alike(own.T, key) >= max(LIKELY, share_alike(own, key) + CLEARLY)
 
 
 def _tell_columns(
@@ -582,9 +600,16 @@ def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
     if key is None or part.column or key.shape != part.size or part.turned:
         return part
     sign = "0" if own == "A" else "-inf"
+    marked = [
+        value == -np.inf
+        for row, values in zip(part.rows, key, strict=True)
+        for cell, value in zip(row, values, strict=False)
+        if cell.strip() in MASKED
+    ]
+    is_mask = own == "S_masked" and len(marked) > 1 and not any(marked)  # on the other side
     rows = [
         [
-            sign if value == -np.inf and cell.strip() in MASKED else cell
+            sign if (value == -np.inf or is_mask) and cell.strip() in MASKED else cell
             for cell, value in zip(row, values, strict=False)
         ]
         for row, values in zip(part.rows, key, strict=True)

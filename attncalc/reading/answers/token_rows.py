@@ -35,13 +35,18 @@ _WORD_LAST = re.compile(
 )
 _AND = re.compile(rf"[\s,&/+]+(?:{_WORD_AND})?")
 _NAME = re.compile(r"[^\W_\u2e80-\uffff]+|[\u2e80-\uffff]+")
+_SAME = re.compile(phrases("same"), re.IGNORECASE)
 _VECTOR = re.compile(
-    r"(?<![^\W_])(?P<name>[A-Za-z]_?\d{1,2}) ?= ?(?:"
+    r"(?<![^\W_])(?P<name>[A-Za-z](?:_?\d{1,2})?)(?: ?= ?(?:"
     r"(?P<value>\([-\d][^()\n]{0,200}\)|\[[-\d][^\[\]\n]{0,200}\])"
     r"|(?P<other>[A-Za-z]_?\d{1,2})(?= ?[,;]))"
+    rf"| (?:is |wie |the )?(?:{_SAME.pattern}|wie)(?: as| wie| que| di| bei| van)?"
+    r" (?P<same>[A-Za-z]_?\d{1,2}\b|[^\W\d_]{1,12} \d{1,2}\b))",
+    re.IGNORECASE,
 )
-"""A vector and its numbers, or another vector that it equals."""
-_SAME = re.compile(phrases("same"), re.IGNORECASE)
+"""A vector and its numbers, or another vector that it equals: z2 = z1, v4 same as v2."""
+_OF_ROW = re.compile(r"\W{0,4}[^\W\d_]{1,12} (\d{1,2})\b")
+"""The number of a token at the start of a line with its vectors."""
 _NUMBERED = re.compile(r"^[^\W\d_]{1,12}\.? (?=\d{1,2}$)")
 """The word before the number of a row: token 2."""
 _NUMBERS = re.compile(r"\(([^()\d]{0,20}\d[^()]{0,200})\)")
@@ -64,14 +69,22 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
 def _with_equal_vectors(text: str) -> str:
     """Return a text in which a vector that equals one before it, as in z2 = z1, has its numbers."""
     known: dict[str, str] = {}
+    lines = text.split("\n")
+    for k, line in enumerate(lines):
+        row = match[1] if (match := _OF_ROW.match(line)) else ""
 
-    def read(match: "re.Match[str]") -> str:
-        if match["value"]:
-            known[match["name"]] = match["value"]
-            return match[0]
-        return f"{match['name']} = {known.get(match['other'], match['other'])}"
+        def read(match: "re.Match[str]", row: str = row) -> str:
+            name, other = match["name"], match["other"] or match["same"]
+            key = name if name[-1].isdigit() else name + row
+            if match["value"]:
+                known[key] = match["value"]
+                return match[0]
+            word, _, number = (other or "").rpartition(" ")
+            value = known.get(f"{name}{number}" if word else other, "")
+            return f"{name} = {value or other}" if value or match["other"] else match[0]
 
-    return _VECTOR.sub(read, text)
+        lines[k] = _VECTOR.sub(read, line) if len(line) < LONGEST else line
+    return "\n".join(lines)
 
 
 def _with_equal(lines: list[str], labels: Tokens) -> list[str]:

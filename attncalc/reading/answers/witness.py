@@ -78,7 +78,7 @@ MOST_ROWS = 100
 
 _BETWEEN_DIGITS = re.compile(r"(?<=[\dlIO]),(?=\d)")
 _LABEL = re.compile(r"\s*:")
-_WORK_BEHIND = re.compile(r"(?<=\d) \([^()=\n]{0,60}=[^()\n]{0,40}\)")
+_WORK_BEHIND = re.compile(r"(?<=\d) {1,9}\( ?[^()=\s][^()=\n]{0,60}=[^()\n]{0,40}\)")
 """Work in parentheses behind its result: 1 (because -2 + 3 = 1)."""
 _RELATIONS = re.compile(r"[=≈→:]|->")
 _RELATION = re.compile(r"[=≈→]")
@@ -857,11 +857,16 @@ class Witness:
             again = self._product(own, read)
             if again and each.could_be_matrix:
                 self.found.note(each.line, again, f"{again} again", each.text)
-            elif not each.could_be_matrix or not self._is_read(each, read):
+            elif not (self._is_read(each, read) if each.could_be_matrix else self._is_used(each)):
                 left.append(each)
             else:
                 self.found.note(each.line, "", "numbers that are read elsewhere", each.text)
         self.found.unread[:] = [*left, *self._left_over(read)]
+
+    def _is_used(self, unread: Unread) -> bool:
+        """Return whether a step has all the numbers of an unread text, on its line."""
+        windows = self._windows(unread.line, self._numbers_in(unread.text))
+        return any(not self.free[each].any() for each in windows)
 
     def _product(self, own: list[Number], read: Mapping[str, WrittenMatrix]) -> str:
         """Return the first of known matrices whose numbers follow one another, or ""."""

@@ -35,7 +35,7 @@ _INSTEAD = re.compile(
     rf"|niet|e non|en niet|invece di|em vez de|no|en lugar de|en vez de|!=) (?:{_VALUE})",
     re.IGNORECASE,
 )
-_ENDS = re.compile(r"[^\W\d_][ :]{0,3}$")
+ENDS = re.compile(r"[^\W\d_][ :]{0,3}$")
 _OF_ROW = rf"{_NUMBER}(?:(?:[,;] ?| {{1,4}}){_NUMBER}){{0,12}}(?: x){{0,12}}"
 _WAIT = re.compile(
     rf"(?P<name>[^\n]{{0,100}}?[=≈:] ?[\[(]?)(?P<old>{_OF_ROW})[ ,;.(—\])-]{{0,4}}(?:->|→)? ?"
@@ -61,30 +61,31 @@ _ROW_IS = re.compile(
     re.IGNORECASE,
 )
 """A row in a sentence with nothing else: the third row of K is 1 -2, and not as above."""
-_SORRY = re.compile(
-    rf"\W{{0,8}}(?:{_SORRY_WORDS}|typo|errat(?:um|a)|edit|update|my mistake|抱歉)\b.{{0,80}}\d",
-    re.IGNORECASE,
-)
-"""The start of a correction, whatever its verb."""
 _NAMED = re.compile(rf"{_NAME}|\brow of (?-i:{_LETTER})\b", re.IGNORECASE)
 CORRECTS = re.compile(
     r"\b(?:should|ought to|must) (?:actually |really |rather )?(?:be|read|have been)\b"
     r"|\b(?:sollte|müsste|muss)\b.{0,60}\b(?:sein|heißen|lauten)\b"
     r"|\b(?:devrait|doit) être\b|\b(?:debería|debe|deve|deveria) ser\b|\b(?:deve|dovrebbe) essere\b"
     r"|\bmoet\b.{0,60}\bzijn\b|\b(?:ma|miało|powinno) być\b|\bsk(?:a vara|al være)\b"
-    r"|должн[оа] быть|olmalı|이어야|应该?[是为]",
+    r"|\b(?:richtig|korrekt) (?:ist|sind|wäre)\b|\b(?:correct|right) (?:is|one is|row is)\b"
+    r"|\b(?:lo )?correcto es\b|\b(?:il )?giusto è\b|\brätt är\b|\bjuist is\b|\bpoprawnie\b"
+    r"|должн[оа] быть|\b(?:надо|нужно|правильно)\b|olmalı|이어야|应该?[是为]"
+    r"|正しくは|正确(?:的)?是",
     re.IGNORECASE,
 )
 """Words for a number that is wrong elsewhere."""
 
 
-_SPEAKS_OF_ERROR = re.compile(
+_OF_ERROR = (
     rf"\b(?:{_SORRY_WORDS}|typo|errat(?:um|a)|my mistake|mis(?:typed|copied|read)|correct(?:ion|ed)"
+    r"|forgot(?:ten)?|vergessen|oublié|olvid[éó]|esqueci|dimenticato|vergeten"
     r"|verschrieben|korrektur|korrigiert|corrección|corregid[oa]"
     r"|correzione|correção|corrigid[oa]|correctie|foutje|rättelse"
-    r"|rettelse|poprawka|oprava|düzeltme|javítás|исправ\w{0,8})\b|抱歉|订正|訂正|更正|修正",
-    re.IGNORECASE,
+    r"|rettelse|poprawka|oprava|düzeltme|javítás|исправ\w{0,8})\b|抱歉|订正|訂正|更正|修正"
 )
+_SPEAKS_OF_ERROR = re.compile(_OF_ERROR, re.IGNORECASE)
+_SORRY = re.compile(rf"\W{{0,8}}(?:\b(?:edit|update)\b|{_OF_ERROR}).{{0,80}}\d", re.IGNORECASE)
+"""The start of a correction, whatever its verb."""
 
 
 def speaks_of_error(text: str) -> bool:
@@ -117,7 +118,7 @@ def with_corrections(text: str) -> str:
     """
     lines = text.split("\n")
     for i, (line, below) in enumerate(pairwise(lines)):
-        if CORRECTS.search(line) and _ENDS.search(line) and (row := split_row(below)):
+        if CORRECTS.search(line) and ENDS.search(line) and (row := split_row(below)):
             lines[i], lines[i + 1] = f"{line} [{' '.join(row)}]", ""
     widths = [_count(line) if len(line) <= LONGEST else 0 for line in lines]
     for i, line in enumerate(lines):

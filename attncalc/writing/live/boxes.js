@@ -44,8 +44,9 @@ function fillWithBoxes(table) {
 function fillMap(list) {
   const { weights, head = 0 } = list.dataset;
   for (const [k, item] of [...list.children].entries()) {
-    const [before, between, after] = item.textContent.split(BLANK), label = item.textContent;
-    const [solid, dashed] = [1, 2].map(() => make("input", { type: "text", autocomplete: "off", "aria-label": label, oninput: changed }));
+    const [before, between, after] = item.textContent.split(BLANK);
+    const labels = [before.trim(), `${before}…${between}`.trim()]; // each ends with the kind of its line
+    const [solid, dashed] = labels.map((label) => make("input", { type: "text", autocomplete: "off", "aria-label": label, oninput: changed }));
     item.replaceChildren(before, solid, between, dashed, after);
     lines.push({ weights, head: Math.max(head - 1, 0), output: String(k + 1), inputs: [solid, dashed] });
   }

@@ -67,8 +67,9 @@ class Sheet(NamedTuple):
 
 
 def make_pdf(sheets: Sequence[Sheet], ink: Ink, report: Report | None = None) -> bytes:
-    """Return documents as a PDF, each on new pages with numbers of its own."""
+    """Return documents as a PDF, each on a new sheet, with page numbers of its own."""
     filled = [list(_filled(sheet.lines)) for sheet in sheets]
+    last = len(sheets) - 1
     done, of = 0, sum(map(len, filled))
     buffer = io.BytesIO()
     about = {"Title": sheets[0].title, "Creator": "attncalc", "CreationDate": None}
@@ -77,13 +78,15 @@ def make_pdf(sheets: Sequence[Sheet], ink: Ink, report: Report | None = None) ->
         mpl.rcdefaults()
         mpl.rcParams.update({"pdf.fonttype": 42, "pdf.compression": 6})
         with PdfPages(buffer, metadata=about) as file:
-            for sheet, pages in zip(sheets, filled, strict=True):
+            for place, (sheet, pages) in enumerate(zip(sheets, filled, strict=True)):
                 for number, page in enumerate(pages, start=1):
                     marks = [*page, *_around(sheet, number, len(pages), ink)]
                     file.savefig(_drawn(marks))
                     done += 1
                     if report is not None:
                         report(done, of)
+                if len(pages) % 2 and place < last:  # to print on both sides
+                    file.savefig(_drawn([]))
     return buffer.getvalue()
 
 

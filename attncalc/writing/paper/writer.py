@@ -117,13 +117,14 @@ def _sheet(document: parts.Document, ink: Ink) -> Sheet:
         (space.scale, list(_Paper(ink, document.language, space).document(each)))
         for each, space in product(filter(None, named), spaces)
     )
-    return Sheet(shown.title, ", ".join(names), _on_few_pages(sizes))
+    return Sheet(shown.title, ", ".join(names), _on_few_pages(sizes, is_blank=is_blank))
 
 
-def _on_few_pages(sizes: Iterable[tuple[float, list[Line]]]) -> list[Line]:
+def _on_few_pages(sizes: Iterable[tuple[float, list[Line]]], *, is_blank: bool) -> list[Line]:
     """Return the first of several sizes that takes few pages, or else that with the fewest.
 
-    Letters are very small only if this makes few pages of more.
+    Letters are very small only if this makes few pages of more. A page without blanks, whose steps
+    need no room below them, is one of one page if steps beside one another make it one.
     """
     found: dict[int, list[Line]] = {}
     for scale, lines in sizes:
@@ -131,7 +132,7 @@ def _on_few_pages(sizes: Iterable[tuple[float, list[Line]]]) -> list[Line]:
         count = len(broken(scaled_lines))
         if scale >= LEAST_OF_MANY or count <= MOST_SHEETS:
             found.setdefault(count, scaled_lines)
-        if count <= MOST_SHEETS:
+        if count == 1 or (count <= MOST_SHEETS and (is_blank or scale < 1 or len(found) > 1)):
             break
     return found[min(found)]
 

@@ -46,10 +46,21 @@ def outcome(answer: many.Marked, how: str, possible: Fraction) -> Outcome:
     return Outcome(answer.place, how, cells, marking.shares, many.fact(marking))
 
 
-class ClassRow(NamedTuple):
-    """A row of the class: a student, by name, id, email and folder; a problem; the outcome."""
+class Who(NamedTuple):
+    """A student: the fields that tell them from others, and their first and last name."""
 
-    student: tuple[str, str, str, str]
+    name: str
+    id: str
+    email: str
+    folder: str
+    first: str
+    last: str
+
+
+class ClassRow(NamedTuple):
+    """A row of the class: a student, a problem, and the outcome."""
+
+    student: Who
     problem: str
     outcome: Outcome
     is_late: bool = False
@@ -73,7 +84,7 @@ def as_csv(
         cells, made = _cells(entry.outcome, said), entry.outcome
         shares = (said(made.shares[name]) if name in made.shares else "" for name in columns)
         late = "late" if entry.is_late else ""
-        which = (*entry.student, entry.problem, made.place, made.how, late)
+        which = (*entry.student[:4], entry.problem, made.place, made.how, late)
         yield many.csv_line([*which, *cells[1:], *shares])
     for place, why, what in strays:
         before, after = [""] * (len(many.COLUMNS) - 2), [""] * len(columns)
@@ -110,7 +121,7 @@ def class_document(
     return Document("", (table, Bullets(tuple(map(on_a_line, texts)))), language=language)
 
 
-def names_of(entries: Sequence[ClassRow]) -> Mapping[tuple[str, str, str, str], str]:
+def names_of(entries: Sequence[ClassRow]) -> Mapping[Who, str]:
     """Return the name of each student, with the id, email or folder if others have the same."""
     students = dict.fromkeys(each.student for each in entries)
     counts = Counter(as_key(name) for name, *_ in students)
@@ -130,7 +141,9 @@ def _listed(entries: Sequence[ClassRow], several: bool) -> Iterator[str]:
         if what:
             which = f"{what} (problem {entry.problem})" if several else what
             found.setdefault(which, []).append(names[entry.student])
-    yield from (f"{which}: {', '.join(found[which])}" for which in sorted(found))
+    for which, those in sorted(found.items()):
+        joint = "; " if any("," in name for name in those) else ", "  # Gómez, Ruiz
+        yield f"{which}: {joint.join(those)}"
 
 
 def feedback(student: str, pages: Sequence[Document]) -> Document:
@@ -165,7 +178,7 @@ BEFORE = {
 class Totals(NamedTuple):
     """The marks of a student: of each problem, None if an answer was not marked; "" without one."""
 
-    student: tuple[str, str, str, str]
+    student: Who
     problems: tuple[str, ...]
     earned: tuple[Fraction | None, ...]
     possible: tuple[Fraction, ...]
@@ -190,7 +203,7 @@ class Totals(NamedTuple):
 
 def totals_of(entries: Sequence[ClassRow]) -> Iterator[Totals]:
     """Yield the marks of each student, from the rows of the class in their order."""
-    of_one: dict[tuple[str, str, str, str], list[ClassRow]] = {}
+    of_one: dict[Who, list[ClassRow]] = {}
     for entry in entries:
         of_one.setdefault(entry.student, []).append(entry)
     for student, rows in of_one.items():
@@ -224,11 +237,8 @@ def gradebook(system: str, totals: Sequence[Totals], title: str, said: Said) -> 
         yield csv_line([*BEFORE[system], title])
         yield csv_line([f"    {POINTS_POSSIBLE}", "", "", "", "", whole])
     for each in totals:
-        name, code, email, _ = each.student
+        name, code, email, _, first, last = each.student
         total, own = _said(each.total, said), [_said(one, said) for one in each.earned]
-        first, _, last = name.rpartition(" ")
-        if ", " in name:  # Lovelace, Ada
-            last, _, first = name.partition(", ")
         yield csv_line({
             "moodle": [name, code, email, *(own if several else ()), total],
             "canvas": [name, "", code, "" if code else email, "", total],
@@ -238,7 +248,11 @@ def gradebook(system: str, totals: Sequence[Totals], title: str, said: Said) -> 
 
 
 def filled(
-    rows: Sequence[Sequence[str]], totals: Sequence[Totals | None], title: str, said: Said
+    rows: Sequence[Sequence[str]],
+    totals: Sequence[Totals | None],
+    title: str,
+    said: Said,
+    delimiter: str = ",",
 ) -> Iterator[str]:
     """Yield the rows of an export with the total of each student, as CSV; all else is unchanged.
 
@@ -258,7 +272,7 @@ def filled(
             cells[at] = _said(each.total and each.total * (scale or 1), said).replace(".", sign)
         elif row and row[0].strip() == POINTS_POSSIBLE:
             cells[at] = cells[at] or whole
-        yield csv_line(cells)
+        yield csv_line(cells, delimiter)
 
 
 def points_of_column(rows: Sequence[Sequence[str]], title: str) -> Fraction | None:

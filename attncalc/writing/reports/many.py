@@ -83,9 +83,9 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str], *, shown: Shown = AS
     return "".join(map(csv_line, rows))
 
 
-def csv_line(cells: Iterable[str]) -> str:
+def csv_line(cells: Iterable[str], delimiter: str = ",") -> str:
     """Return a row of CSV, without formulas."""
-    return next(as_lines([[harmless_cell(cell) for cell in cells]]))
+    return next(as_lines([[harmless_cell(cell) for cell in cells]], delimiter))
 
 
 def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
@@ -220,7 +220,7 @@ def row_of(answer: Marked, said: verdict.Said) -> Iterator[str]:
     yield "provisional" if marking.is_provisional else ""
     yield _first_wrong(marking)
     yield "; ".join(
-        f"{marks.step.name}: {' or '.join(cause.code for cause in marks.causes)}"
+        f"{marks.step.name}: {' / '.join(cause.code for cause in marks.causes)}"
         for marks in marking.judged
         if marks.causes
     )
