@@ -356,8 +356,8 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
         pickled,
         "model/pytorch_model.bin: a pickle: it could run any program, and is not read. This "
         "converts a state dict to a model.safetensors, which is read:\n"
-        '  python -c "import sys, torch; from safetensors.torch import save_file; _, *given, made = '
-        "sys.argv; save_file({name: each.clone() for one in given for name, each in "
+        '  python -c "import sys, torch; from safetensors.torch import save_file; _, *given, '
+        "made = sys.argv; save_file({name: each.clone() for one in given for name, each in "
         "torch.load(one, 'cpu', "
         'weights_only=True).items()}, made)" model/pytorch_model.bin model/model.safetensors',
     ),

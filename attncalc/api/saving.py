@@ -51,7 +51,7 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
             yield folder
         except InputError as error:
             said = str(error).replace(f"{name}{os.sep}", "")
-            said = said.replace(os.path.join("state dict", "config.json"), "the config")
+            said = said.replace(str(Path("state dict", "config.json")), "the config")
             raise type(error)(said) from None
 
 
