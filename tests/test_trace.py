@@ -272,8 +272,8 @@ def test_a_wrong_tensor_is_not_matched_by_force() -> None:
     marking = check(solution, {"A": solution["A"], "hidden_states": noise, "what": noise})
     assert [each.step.name for each in marking.steps] == ["A"]
     assert [each.text.split(":")[0] for each in marking.answer.unread] == ["hidden_states"]
+    untitled = solve(replace(solution.problem, title=""))
     with pytest.raises(InputError, match="layers 0, 1 are in it, and the numbers of none"):
-        untitled = solve(replace(solution.problem, title=""))
         check(untitled, {"h.0": noise, "h.1": noise})
     titled = solve(replace(solution.problem, title="Llama, layer 1 (m)"))
     marking = check(titled, {"h.0": noise, "h.1": 1.1 * solution["Y"]})
