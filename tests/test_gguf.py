@@ -157,6 +157,31 @@ def test_factors_of_rope_divide_its_frequencies(tmp_path: Path) -> None:
     assert np.allclose(found.rope_frequencies, plain / factors, rtol=1e-12)
 
 
+def test_other_commands_read_a_file(attncalc: Command, tmp_path: Path) -> None:
+    written(tmp_path / "m.gguf")
+    asked = "m.gguf", "--tokens", "3 7 5"
+    for run in (
+        attncalc("why", *asked, "logits[3,2]"),
+        attncalc("generate", *asked, "--count", "2"),
+        attncalc("open", *asked, "--generate", "2"),
+    ):
+        assert (run.code, run.err) == (0, "")
+    run = attncalc("count", "m.gguf", "--format", "json")
+    held = sum(int(np.prod(each.shape)) for each in arrays().values())
+    assert json.loads(run.out)["parameters"]["total"] == held
+    run = attncalc("why", "none", "--tokens", "3 7", "logits[1,1]")
+    assert run.err == "error: none: no such file\n"
+
+
+def test_a_window_is_that_of_mistral(tmp_path: Path) -> None:
+    """Files of Mistral have the architecture of Llama; of others, no window is read."""
+    path, said = tmp_path / "m.gguf", {"attention.sliding_window": 3}
+    written(path, said=said)
+    assert open_model(path, tokens=IDS, layer=0).window == 3
+    written(path, kinds="qwen2", said=said)
+    assert refused(path) == 'qwen2.attention.sliding_window is "3": not read'
+
+
 def test_the_command_opens_a_file(attncalc: Command, tmp_path: Path) -> None:
     written(tmp_path / "m.gguf", "Q8_0")
     run = attncalc("open", "m.gguf", "--tokens", "3 7 5", "--format", "json")

@@ -12,8 +12,11 @@ from test_models_transformers import (
     GPT2,
     GROUPED,
     IDS,
+    LLAMA4,
+    MODERN,
     NEAR,
     OF_IMAGES,
+    PROTEINS,
     SMALL,
     T5,
     WHISPER,
@@ -45,7 +48,19 @@ PADDED: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Gemma2ForCausalLM",
         GROUPED | {"head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 6},
     ),
+    "OPT": (
+        "OPTConfig",
+        "OPTForCausalLM",
+        SMALL | {"ffn_dim": 24, "word_embed_proj_dim": 16},
+    ),
+    "ESM": (
+        "EsmConfig",
+        "EsmForMaskedLM",
+        PROTEINS | {"mask_token_id": 8, "pad_token_id": 1},
+    ),
+    "ModernBERT": ("ModernBertConfig", "ModernBertForMaskedLM", MODERN),
 }
+MASKED = ("BERT", "ESM", "ModernBERT")
 PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "BART": ("BartConfig", "BartForConditionalGeneration", BART),
     "T5": ("T5Config", "T5ForConditionalGeneration", T5),
@@ -103,7 +118,7 @@ def test_padding_goes_through_all_layers(name: str, padding: str, tmp_path: Path
     else:
         near(logits, out.logits, rows)
         said = f"token {rows[-1] + 1} is the last that is not padding"
-        assert name == "BERT" or any(each.startswith(said) for each in head.problem.remarks)
+        assert name in MASKED or any(each.startswith(said) for each in head.problem.remarks)
 
 
 @pytest.mark.parametrize("form", ["keep", "bias"])
@@ -166,6 +181,11 @@ HEADS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "BERT": ("BertConfig", "BertForSequenceClassification", SMALL | CLASSES),
     "BERT of tokens": ("BertConfig", "BertForTokenClassification", SMALL | CLASSES),
+    "OPT, of another width": (
+        "OPTConfig",
+        "OPTForSequenceClassification",
+        SMALL | PADS | {"ffn_dim": 24, "word_embed_proj_dim": 10},
+    ),
     "BERT of pairs": ("BertConfig", "BertForNextSentencePrediction", SMALL),
     "ViT": (
         "ViTConfig",
@@ -258,12 +278,21 @@ def test_decoders_give_classes(
     config: str, kind: str, said: dict[str, Any], tmp_path: Path
 ) -> None:
     eos = 2 if kind.startswith("Bart") else 1
-    ids, start = [*IDS[:2], 9, 40, eos], eos if eos == 2 else 0
-    model = made(tmp_path, config, kind, said)
-    expected = ran(model, ids).logits[0].numpy()
-    shifted = [start, *ids[:-1]]
-    found = solve(open_model(tmp_path, tokens=ids, decoder_tokens=shifted))["logits"]
-    assert np.abs(found - expected).max() < NEAR
+    start, model = eos if eos == 2 else 0, made(tmp_path, config, kind, said)
+    for place in (5, 3):
+        ids = [*IDS[:2], 9, 40, 9]
+        ids[place - 1] = eos
+        expected = ran(model, ids).logits[0].numpy()
+        shifted = [start, *ids[:-1]]
+        problem = open_model(tmp_path, tokens=ids, decoder_tokens=shifted)
+        found = solve(problem)["logits"]
+        assert np.abs(found[place - 1 if len(found) > 1 else 0] - expected).max() < NEAR
+        assert f"token {place} ends the text" in " ".join(problem.remarks) or place == 5
+        assert "is not computed" not in " ".join(problem.remarks)
+    with pytest.raises(InputError, match="decoder_tokens: 4 for 5 of the encoder"):
+        open_model(tmp_path, tokens=ids, decoder_tokens=shifted[:4])
+    with pytest.raises(InputError, match=f"no end of text \\({eos}\\)"):
+        open_model(tmp_path, tokens=[9] * 5, decoder_tokens=shifted)
 
 
 @pytest.mark.parametrize(
@@ -301,6 +330,16 @@ def test_rope_rotates_all_columns_for_any_config(family: str, place: str, tmp_pa
     problem = open_model(tmp_path, tokens=IDS, layer=1)
     near(solve(problem)["A"], ran(model, IDS).attentions[1])
     assert any("partial_rotary_factor is ignored" in each for each in problem.remarks)
+
+
+def test_stored_angles_of_rope_are_those_of_its_base(tmp_path: Path) -> None:
+    model = made(tmp_path, "RoFormerConfig", "RoFormerForMaskedLM", SMALL)
+    assert open_model(tmp_path, tokens=IDS, layer=0).positions == "rope"
+    with torch.no_grad():
+        model.roformer.encoder.embed_positions.weight[1, 1] += 0.1
+    model.save_pretrained(tmp_path)
+    with pytest.raises(InputError, match=r"embed_positions\.weight.* does not contain the sines"):
+        open_model(tmp_path, tokens=IDS, layer=0)
 
 
 def test_scaled_rope_of_a_share_is_refused(tmp_path: Path) -> None:
@@ -375,12 +414,16 @@ def test_the_next_token_follows_the_last_that_is_not_padding(
 
 def test_padding_on_the_left_keeps_its_positions_with_a_note(tmp_path: Path) -> None:
     said = "positions count all tokens, including padding"
-    for name, is_said in (("GPT-2", True), ("Llama", False), ("BART", True), ("T5", False)):
+    kinds = {"GPT-2": True, "OPT": False, "Llama": False, "BART": True, "T5": False}
+    for name, is_said in kinds.items():
         made(tmp_path / name, *(PADDED | PAIRS)[name])
         asked = {"decoder_tokens": [3, 9]} if name in PAIRS else {}
         for ignore in (LEFT, RIGHT):
             problem = open_model(tmp_path / name, tokens=IDS, ignore=ignore, layer=0, **asked)
             assert (said in problem.remarks) == (is_said and ignore == LEFT), name
+    made(tmp_path / "m", "Llama4TextConfig", "Llama4ForCausalLM", LLAMA4)
+    with pytest.raises(InputError, match="of Llama 4, chunks begin after padding"):
+        open_model(tmp_path / "m", tokens=IDS, ignore=LEFT, layer=0)
 
 
 def test_an_encoder_is_opened_without_its_decoder(attncalc: Command, tmp_path: Path) -> None:

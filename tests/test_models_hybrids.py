@@ -367,6 +367,20 @@ def test_weights_below_0_are_no_rollout(tmp_path: Path) -> None:
         layers(tmp_path, tokens=IDS).rollout()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Qwen3-Next", "LFM2", "Falcon-H1"])
+def test_padding_ends_tokens_of_hybrids(name: str, tmp_path: Path) -> None:
+    """Padding before tokens is refused: the package sets it to 0 where tokens are mixed."""
+    model, ignore = made(name, tmp_path), [0] * 6 + [1] * 2
+    with torch.no_grad():
+        mask = torch.tensor([[1 - each for each in ignore]])
+        out = model(torch.tensor([IDS]), attention_mask=mask).logits[0, :6].numpy()
+    found = solve(open_model(tmp_path, tokens=IDS, ignore=ignore))["logits"]
+    assert np.abs(found[:6] - out).max() < NEAR
+    with pytest.raises(InputError, match="states of mixed tokens begin after padding"):
+        open_model(tmp_path, tokens=IDS, ignore=ignore[::-1], layer=0)
+
+
 @pytest.mark.parametrize("name", ["Qwen3-Next", "LFM2", "Granite hybrid", "Kimi Linear"])
 def test_hybrids_generate(name: str, tmp_path: Path) -> None:
     model, ids = made(name, tmp_path), IDS

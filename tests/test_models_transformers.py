@@ -678,6 +678,17 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "rope_parameters": LLAMA3,
         },
     ),
+    "Llama 4, in other chunks": (
+        "Llama4TextConfig",
+        "Llama4ForCausalLM",
+        LLAMA4
+        | {
+            "no_rope_layers": [1, 0, 0],
+            "layer_types": ["full_attention", "chunked_attention", "full_attention"],
+            "attention_chunk_size": 3,
+            "floor_scale": 2,
+        },
+    ),
     "Granite MoE": (
         "GraniteMoeConfig",
         "GraniteMoeForCausalLM",
@@ -1553,6 +1564,11 @@ OF_PATCHES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "DeiT": ("DeiTConfig", "DeiTModel", IMAGES),
     "ViT without a head": ("ViTConfig", "ViTModel", IMAGES | {"pooler_act": "relu"}),
     "ViT-MSN": ("ViTMSNConfig", "ViTMSNModel", IMAGES),
+    "ViT-MSN of classes": (
+        "ViTMSNConfig",
+        "ViTMSNForImageClassification",
+        IMAGES | {"num_labels": 3},
+    ),
     "I-JEPA of classes": (
         "IJepaConfig",
         "IJepaForImageClassification",
@@ -1569,10 +1585,20 @@ OF_PATCHES: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Dinov2ForImageClassification",
         IMAGES | {"mlp_ratio": 2, "num_labels": 3},
     ),
+    "DINOv2 with registers, of classes": (
+        "Dinov2WithRegistersConfig",
+        "Dinov2WithRegistersForImageClassification",
+        IMAGES | {"num_labels": 3},
+    ),
     "CLIP vision": (
         "CLIPVisionConfig",
         "CLIPVisionModelWithProjection",
         IMAGES | {"projection_dim": 6},
+    ),
+    "CLIP of classes": (
+        "CLIPConfig",
+        "CLIPForImageClassification",
+        {"vision_config": IMAGES, "text_config": TEXTS, "num_labels": 3},
     ),
     "SigLIP of classes": (
         "SiglipConfig",
@@ -1598,6 +1624,8 @@ def test_encoders_of_images_are_those_of_the_package(name: str, tmp_path: Path) 
         near(solution["Y"], out.last_hidden_state)
     if "logits" in out:
         near(solution["logits"], out.logits.unsqueeze(0))
+        parts = layers(tmp_path, **given).why("logits[1,1]").value
+        assert parts == pytest.approx(float(out.logits[0, 1]))
     pooled = out.get("pooler_output", out.get("image_embeds"))
     if pooled is not None and not any(each in name for each in ("DINO", "MLCD", "BLIP")):
         last = next(each for each in ("G_pre", "F_pre", "Y_mean") if each in steps)

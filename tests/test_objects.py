@@ -240,6 +240,24 @@ def test_parts_that_do_not_tell_all_are_refused(name: str, said: dict[str, Any],
         from_module(layer, np.eye(16))
 
 
+def test_an_attention_alone_has_the_names_of_gpt_2() -> None:
+    """And those of nanoGPT, whose feed-forward part has a c_proj, too."""
+    module = torch.nn.Module()
+    module.c_attn, module.c_proj = torch.nn.Linear(8, 24), torch.nn.Linear(8, 8)
+    problem = from_module(module, np.eye(8), heads=2, causal=True)
+    assert np.array_equal(problem.W_O, module.c_proj.weight.detach().numpy())
+    assert problem.b_K is not None
+
+
+def test_fields_that_no_problem_has_and_stacks_are_refused() -> None:
+    attention = torch.nn.MultiheadAttention(8, 2)
+    with pytest.raises(InputError, match=r'unknown name "attn_mask": write keep \(1 may attend'):
+        from_module(attention, np.eye(8), attn_mask=np.eye(8))
+    stack = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(8, 2, 8), 2)
+    with pytest.raises(InputError, match="is a stack of layers: pass one of them"):
+        from_module(stack, np.eye(8))
+
+
 def test_what_is_no_module_and_no_tokens_is_said() -> None:
     for other in ("hello", torch.nn.MultiheadAttention):
         with pytest.raises(InputError, match="not a PyTorch module"):

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -355,8 +356,9 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
         pickled,
         "model/pytorch_model.bin: a pickle: it could run any program, and is not read. This "
         "converts a state dict to a model.safetensors, which is read:\n"
-        '  python -c "import sys, torch; from safetensors.torch import save_file; _, given, made = '
-        "sys.argv; save_file({name: each.clone() for name, each in torch.load(given, 'cpu', "
+        '  python -c "import sys, torch; from safetensors.torch import save_file; _, *given, '
+        "made = sys.argv; save_file({name: each.clone() for one in given for name, each in "
+        "torch.load(one, 'cpu', "
         'weights_only=True).items()}, made)" model/pytorch_model.bin model/model.safetensors',
     ),
 }
@@ -472,6 +474,11 @@ def test_the_command_that_converts_a_pickle_runs_nothing_of_its_name(
     assert words[0].startswith("import sys")
     made = folder / "model.safetensors" if command == "open" else file.with_suffix(".npz")
     assert words[1:] == [str(file), str(made)]
+    shards = [folder / f"pytorch_model-0000{number}-of-00002.bin" for number in (1, 2)]
+    file.rename(shards[0])
+    shards[1].write_bytes(torch_file)
+    run = attncalc("open", str(folder), "--layer", "0")
+    assert str(made).endswith("npz") or all(shlex.quote(str(each)) in run.err for each in shards)
     assert not (tmp_path / "poison").exists()
 
 

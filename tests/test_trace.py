@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -271,8 +272,13 @@ def test_a_wrong_tensor_is_not_matched_by_force() -> None:
     marking = check(solution, {"A": solution["A"], "hidden_states": noise, "what": noise})
     assert [each.step.name for each in marking.steps] == ["A"]
     assert [each.text.split(":")[0] for each in marking.answer.unread] == ["hidden_states"]
+    untitled = solve(replace(solution.problem, title=""))
     with pytest.raises(InputError, match="layers 0, 1 are in it, and the numbers of none"):
-        check(solution, {"h.0": noise, "h.1": noise})
+        check(untitled, {"h.0": noise, "h.1": noise})
+    titled = solve(replace(solution.problem, title="Llama, layer 1 (m)"))
+    marking = check(titled, {"h.0": noise, "h.1": 1.1 * solution["Y"]})
+    assert [each.step.name for each in marking.steps] == ["Y"]
+    assert "layer 1 is compared, since the title" in " ".join(marking.answer.remarks)
 
 
 def test_rows_of_nan_whose_queries_have_no_keys_are_named() -> None:
@@ -431,6 +437,19 @@ OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
             "rope_parameters": {"rope_type": "dynamic", "factor": 3.0, "rope_theta": 50.0},
         },
     ),
+    "FalconH1": (  # its weights contain multipliers, and spaces add to its outputs
+        "ForCausalLM",
+        {"key_multiplier": 2.5, "attention_in_multiplier": 0.5, "mamba_n_heads": 4}
+        | {"num_key_value_heads": 2, "head_dim": 4}
+        | {"mamba_d_ssm": 16, "mamba_d_state": 6, "mamba_n_groups": 2, "mamba_d_head": 4},
+    ),
+    "OlmoHybrid": (  # saved under other names than those of its modules
+        "ForCausalLM",
+        {"layer_types": ["full_attention", "linear_attention"], "pad_token_id": 0},
+    ),
+    "Doge": ("ForCausalLM", {}),  # its residuals are scaled, its scores biased
+    "DeepseekV32": ("ForCausalLM", LATENT | {"index_n_heads": 2, "index_head_dim": 4}),
+    "GPTNeoXJapanese": ("ForCausalLM", {"intermediate_multiple_size": 2}),
     "T5": ("Model", {"d_model": 12, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_heads": 3}),
 }
 
@@ -451,6 +470,13 @@ def test_models_with_conventions_of_their_own_are_not_accused(name: str) -> None
     inputs = ids if name != "T5" else {"input_ids": ids, "decoder_input_ids": ids[:, :3]}
     found = trace(tiny(name), inputs, layer=0)
     assert (found.agrees, found.first, found.unmatched) == (True, None, ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Falcon", "GPTNeoXJapanese"])
+def test_angles_of_single_precision_are_no_mistake(name: str) -> None:
+    """Nor are scores that are scaled in place, or by the operation that multiplies."""
+    assert trace(tiny(name).double(), [3, 7, 1, 9, 2], layer=0).agrees
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from attncalc.api.generating import is_model
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.problem.problem import Problem
@@ -98,6 +99,20 @@ def _growth(source: Source, load: Load, sizes: Mapping[str, Sequence[int]], fami
     return Growth(size, values, tuple(counts))
 
 
+def _of_model(path: Path, family: Any, load: Load, sizes: Mapping[str, int]) -> Count:
+    """Return the counts of a model: of its config, or of a file that describes its family."""
+    from attncalc.reading.models.described import FILE as DESCRIBED
+    from attncalc.reading.models.folder import read_config
+    from attncalc.reading.models.gguf import ENDING as GGUF
+    from attncalc.reading.models.gguf import open_gguf
+
+    folder = path.parent if path.name == "config.json" else path
+    if family is not None or (folder / DESCRIBED).is_file():
+        return _of_a_file(folder, family, load, sizes)
+    config = open_gguf(path)[0] if path.suffix.lower() == GGUF else read_config(folder)
+    return _of_config(config.place, config.values, load, sizes)
+
+
 def count_of(
     source: Source, load: Load, sizes: Mapping[str, int] = MappingProxyType({}), family: Any = None
 ) -> Count:
@@ -111,15 +126,8 @@ def count_of(
         raise InputError(f"{type(source).__name__} cannot be counted: {what}")
     if not isinstance(source, Problem):
         path = Path(source)
-        if path.name == "config.json" or (path / "config.json").exists():
-            from attncalc.reading.models.described import FILE as DESCRIBED
-            from attncalc.reading.models.folder import read_config
-
-            folder = path.parent if path.is_file() else path
-            if family is not None or (folder / DESCRIBED).is_file():
-                return _of_a_file(folder, family, load, sizes)
-            config = read_config(folder)
-            return _of_config(config.place, config.values, load, sizes)
+        if path.name == "config.json" or is_model(path):
+            return _of_model(path, family, load, sizes)
         from attncalc.reading import read_problem
 
         if family is not None:

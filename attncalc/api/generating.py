@@ -16,6 +16,7 @@ from attncalc.base.types import Matrix
 from attncalc.languages.catalogue import ENGLISH
 from attncalc.problem.fields import LAST
 from attncalc.problem.problem import Problem
+from attncalc.reading.models.gguf import ENDING as GGUF
 from attncalc.reading.models.opening import Model
 from attncalc.solving.limits import refuse_what_cannot_fit
 from attncalc.solving.plan import plan
@@ -106,8 +107,8 @@ def generate(
 
 
 def is_model(source: str | Path) -> bool:
-    """Return whether a source is the folder of a model, and not a problem."""
-    return (Path(source) / "config.json").exists()
+    """Return whether a source is the folder of a model, or its GGUF file, and not a problem."""
+    return (Path(source) / "config.json").exists() or Path(source).suffix.lower() == GGUF
 
 
 def source_of(

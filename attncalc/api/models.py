@@ -429,6 +429,7 @@ class Opened:
         self._settings = {name: each for name, each in said.items() if name in _OF_LAYERS}
         everywhere = {*self._masks, *self._settings}
         self._alone = {name: each for name, each in said.items() if name not in everywhere}
+        self._check_padding()
         for name, mask in self._masks.items():
             if self.model is not self._first and _row_of(mask) is None:
                 raise InputError(
@@ -457,11 +458,27 @@ class Opened:
             layer["more"] = {**layer["more"], "X_kv": inputs[shared]}
         if model is self._first:
             near = self._near(layer.pop("reach", None))
-            return layer | self._settings | self._masks | near
+            return layer | self._settings | self._masks_of(number) | near
         own = self._given.decoder_ignore
         of_own = {} if own is None else {"ignore": own}
         sides = {"self": layer["self"] | of_own, "cross": layer["cross"] | self._masks}
         return layer | self._settings | sides
+
+    def _masks_of(self, number: int) -> Fields:
+        """Return the masks of a layer: one that mixes tokens in order needs none for the last."""
+        family, config = self._first.family, self._first.config
+        mixes = family.of("mixing", config, number) and not family.of("attends", config, number)
+        masks = self._masks.items()
+        return {n: m for n, m in masks if not mixes or n == "bias" or _row_of(m) is None}
+
+    def _check_padding(self) -> None:
+        """Refuse padding before tokens for a model that begins more than attention after it."""
+        padded, begins = self._is_padding_of_first, self._first.begins_after_padding
+        if begins and padded != sorted(padded):
+            raise InputError(
+                f"{self._first.folder}: of {self._first.family.title}, {begins} begin after "
+                "padding, which is not computed: leave padding before tokens out"
+            )
 
     def _with_input(self, model: Model, number: int, tokens: Fields) -> Mapping[int, Any]:
         """Return the inputs of layers, with this one, if later layers read their keys."""
@@ -476,8 +493,9 @@ class Opened:
         places = np.arange(len(self.ids))
         keep = np.abs(places[:, None] - places) <= reach
         self._remarks.append(f"in local layers, keep allows keys at most {reach} positions away")
-        given = self._masks.get("keep")
-        return {"keep": keep if given is None else keep & (given != 0)}
+        if (given := self._masks.get("keep")) is not None:
+            keep = keep & (given != 0)
+        return {"keep": keep & (self._masks.get("ignore", 0) == np.array(0))}
 
     @property
     def _is_padding(self) -> list[bool]:
@@ -494,11 +512,22 @@ class Opened:
     @property
     def last(self) -> int:
         """The position of the last token that is not padding, from 0."""
-        if (stop := self.model.stop_of(self.asks)) is not None:
+        if (stop := self._stop) is not None:
             return stop
         pairs = zip(self.asks, self._is_padding, strict=True)
         read = [not (padded or self.model.is_padding(each)) for each, padded in pairs]
         return len(read) - 1 - read[::-1].index(True) if any(read) else len(read) - 1
+
+    @property
+    def _stop(self) -> int | None:
+        """The position of the token at the end of the text, if the head reads it, from 0."""
+        stop = self.model.stop_of(self.ids)
+        if stop is not None and len(self.asks) != len(self.ids):
+            raise InputError(
+                f"{self._said['decoder_tokens']}: {len(self.asks)} for {len(self.ids)} of the "
+                "encoder: the head reads the token where the text of the encoder ends: pass as many"
+            )
+        return stop
 
     def _remark_on_padding(self, end: Fields) -> None:
         """Add remarks on padding: the token that the head reads, and the positions of tokens."""
@@ -510,13 +539,13 @@ class Opened:
         reads_last = end.get("read") == "last" and "read" not in self._alone
         if reads_last and self.last < len(self.asks) - 1:
             end["read"] = "all"
-            is_end = self.model.stop_of(self.asks) is not None
-            which = "ends the text" if is_end else "is the last that is not padding"
+            which = "ends the text" if self._stop is not None else "is the last that is not padding"
             self._remarks.append(
                 f"token {self.last + 1} {which}: the model uses only its row of the head's outputs"
             )
         read = [(_padding(self.ids, self._masks), self._first), (self._is_padding, self.model)]
-        if any(padded != sorted(padded) and model.family.places for padded, model in read):
+        counted = [padded for padded, of in read if of.family.places and not of.family.skips]
+        if any(padded != sorted(padded) for padded in counted):
             self._remarks.append("positions count all tokens, including padding")
 
     @property
@@ -548,7 +577,7 @@ class Opened:
     def begin(self, ids: Sequence[int]) -> Fields:
         """Return the fields before the first shown layer, for these tokens."""
         if self.model is self._first:
-            return self.model.begin(ids, self._said[self._what])
+            return self.model.begin(ids, self._said[self._what], None, self._is_padding_of_first)
         own = self.model.begin(ids, self._said["decoder_tokens"])
         return {{"X": "X1", "P": "P1"}.get(name, name): each for name, each in own.items()}
 
@@ -560,7 +589,7 @@ class Opened:
             frames = _array("spectrogram", self._given.spectrogram)
             self._frames = frames.shape[-1] if frames.ndim else 0
             return self._first.begin_spectrogram(frames, name, self._is_padding_of_first)
-        return self._first.begin(self.ids, name, self._types())
+        return self._first.begin(self.ids, name, self._types(), self._is_padding_of_first)
 
     def _types(self) -> list[int] | None:
         if self._given.type_ids is None:

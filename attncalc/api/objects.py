@@ -12,9 +12,11 @@ from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
+from attncalc.reading.names import unknown
 
 _ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu"}
 _LEARNED = "the last token of X2 is the learned key and value (add_bias_kv)"
+_STACKS = ("TransformerEncoder", "TransformerDecoder", "Transformer")
 MODULES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer")
 
 
@@ -59,6 +61,7 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
         raise InputError(f"{str(module)[:60]} is not a PyTorch module: pass one, with its weights")
     check_tensors(module.state_dict())
     kind = type(module).__name__
+    _check_asked(kind, conventions)
     if kind not in MODULES:
         return plain_problem(module, _tokens(X, X2, X3), conventions)
     attention = module if kind == MODULES[0] else module.self_attn
@@ -81,6 +84,18 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
             return read_problem(place, **{**said, **conventions})
         except InputError as error:
             raise type(error)(str(error).replace(f"{place}: ", f"{kind}: ")) from None
+
+
+def _check_asked(kind: str, conventions: dict[str, Any]) -> None:
+    """Refuse a stack of layers, and what is no field of a problem."""
+    if kind in _STACKS:
+        raise InputError(
+            f"{kind} is a stack of layers: pass one of them, as module.layers[0], with the tokens "
+            "that it reads, or trace(module, inputs, layer='layers.0')"
+        )
+    for name in conventions:
+        if name not in (*Problem.__dataclass_fields__, "config"):
+            raise InputError(unknown(name, Problem.__dataclass_fields__))
 
 
 def _check_widths(attention: Any, X2: Any, X3: Any) -> None:

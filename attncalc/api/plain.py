@@ -76,6 +76,8 @@ def plain_problem(
     if found_fields is not None:
         return Problem(**{**found_fields, **conventions, **tokens})
     arrays = {name: as_array(each) for name, each in module.named_parameters()}
+    inside = next((e for e in _INSIDE if all(renamed(f"{e}{n}", ENDS) for n in arrays)), "")
+    arrays = {f"{inside}{name}": each for name, each in arrays.items()}
     others = [name for name in arrays if renamed(name, ENDS) is None]
     faults = [f"nothing here reads its parameter {quoted(name)}" for name in others]
     found = named(arrays, faults.append, ENDS)

@@ -42,7 +42,7 @@ class Recorded:
         self.kinds: set[str] = set()
         self._layer, self._where = layer, list[str]()
         self._is_done = False
-        self._product: tuple[Any, ...] = ()
+        self._product: dict[str, Any] = {}
         self._weights: tuple[int, ...] = ()
         paths = {module: name for name, module in model.named_modules()}
         self._names = {each: paths[each] or type(each).__name__ for each in layer.modules()}
@@ -92,7 +92,9 @@ class Recorded:
                 self._keep(where, f"{name}.{each}()", tensor)
         elif kind in PRODUCTS:
             factors = args[-2:]
-            self._product = (*factors, made)
+            # a later operation may change the product in place, and baddbmm may scale it
+            products = {} if kind == "baddbmm" else {"qk": made.clone()}
+            self._product = {"qk.query": factors[0], "qk.key": factors[1], **products}
             if tuple(factors[0].shape[-2:]) == self._weights:
                 name = ".av"
                 self._keep(where, f"{name}.value()", factors[1])
@@ -103,8 +105,9 @@ class Recorded:
         """Record what a softmax reads, and the product that the scores are."""
         where = self._where[-1]
         self._keep(where, ".softmax.input()", scores)
-        if self._product and self._product[2].shape[-2:] == scores.shape[-2:]:
-            for name, each in zip(("qk.query", "qk.key", "qk"), self._product, strict=True):
+        query, key, *_ = self._product.values() or (scores, scores)
+        if (query.shape[-2], key.shape[-1]) == tuple(scores.shape[-2:]):
+            for name, each in self._product.items():
                 self._keep(where, f".{name}()", each)
 
     def _keep(self, where: str, end: str, tensor: Any) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -33,7 +34,8 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
         if hasattr(model, "state_dict") or isinstance(model, Mapping):
             check_tensors(model if isinstance(model, Mapping) else model.state_dict())
         if hasattr(model, "save_pretrained"):
-            model.save_pretrained(folder)
+            with _without_bars():
+                model.save_pretrained(folder)
         elif isinstance(model, Mapping):
             if config is None:
                 raise InputError("a state dict needs its config: open_model(state_dict, config=…)")
@@ -48,7 +50,23 @@ def saved(model: Any, config: Mapping[str, Any] | None) -> Iterator[Path]:
         try:
             yield folder
         except InputError as error:
-            raise type(error)(str(error).replace(f"{name}{os.sep}", "")) from None
+            said = str(error).replace(f"{name}{os.sep}", "")
+            said = said.replace(str(Path("state dict", "config.json")), "the config")
+            raise type(error)(said) from None
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Turn off the progress bars of transformers, if it is imported."""
+    bars = getattr(sys.modules.get("transformers"), "logging", None)
+    if bars is None or not bars.is_progress_bar_enabled():
+        yield
+        return
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        bars.enable_progress_bar()
 
 
 def check_tensors(state: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from attncalc.base.types import Matrix
 from attncalc.grading.marking import marked
 from attncalc.problem.problem import Problem
 from attncalc.reading.answers.expected import MINUS_INFINITY_WRITTEN
+from attncalc.solving.plan import plan
 from attncalc.writing.reports.trace import Traced, steps_of, trace_document
 
 if TYPE_CHECKING:
@@ -176,11 +177,15 @@ class _Run(NamedTuple):
     recorded: Recorded
     problem: Problem
     names: Mapping[str, str]
+    is_of_a_family: bool = False
 
 
 def _beside(run: _Run, rules: Any) -> Trace:
     tensors = run.recorded.tensors
-    share = max((_SHARES.get(kind, 2e-5) for kind in run.recorded.kinds), default=2e-5)
+    kinds = run.recorded.kinds
+    if run.is_of_a_family and {"Q_rot", "angle"} & {each.name for each in plan(run.problem)}:
+        kinds = {*kinds, "float32"}  # of these angles, in any model of transformers
+    share = max((_SHARES.get(kind, 2e-5) for kind in kinds), default=2e-5)
     key, answer, rules = keyed_dump(
         run.problem, tensors, "the model", rules, run.names, share, run.recorded.known
     )
@@ -235,7 +240,7 @@ def _of_a_family(
         problem = Problem(
             **{**fields, **tokens, "title": title, "labels": labels, "remarks": opened.remarks}
         )
-        return _Run(recorded, problem, opened.model.family.own)
+        return _Run(recorded, problem, opened.model.meanings, is_of_a_family=True)
 
 
 def _of_a_module(
@@ -259,6 +264,8 @@ def _of_a_module(
         return _Run(recorded, replace(problem, **conventions), names)
     if kind not in MODULES:
         said = {**_causal(recorded), **conventions}
+        if "remarks" in said and said["causal"] is not True:
+            said["remarks"] = ("the module's own scores are causal, and this layer is not",)
         return _Run(recorded, plain_problem(module, _tokens(recorded), said), names)
     attention = module if kind == MODULES[0] else module.self_attn
     tokens = _tokens(recorded, has_memory=True, by_tokens=not attention.batch_first)

@@ -1,7 +1,7 @@
 """The parts of numbers in Python, and the parts of logits of a problem or a model."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -174,7 +174,8 @@ def why_of_model(opened: Opened, said: Fields, entry: str, of: str | None = None
             pair = inside(solution, start, of, where)
             return Whys((_inside(solution, pair, entry, of),), title, decimals)
         made = attributed(solution, start, where)
-        parts[:0] = made.parts
+        others = _of_equations(opened, solution, made.ends, where) if number > opened.first else ()
+        parts[:0] = (*made.parts, *others)
         fixed[:0] = made.fixed
         start = {LAST: next((made.ends[n] for n in TOKENS if n in made.ends), np.zeros(0))}
     first = f"input of layer {opened.first}" if opened.first else NAMES["X"]
@@ -187,6 +188,15 @@ def why_of_model(opened: Opened, said: Fields, entry: str, of: str | None = None
     how = _how(tuple(fixed))
     found = checked(entry.strip(), how, value, tuple(parts), solution.problem.dtype)
     return Whys((found,), title, decimals)
+
+
+def _of_equations(
+    opened: Opened, solution: Solution, ends: Mapping[str, Matrix], where: str
+) -> Iterator[Part]:
+    """Yield the contributions of what equations of a later layer, or of the head, alone read."""
+    own = {n: each for n, each in ends.items() if n not in TOKENS}
+    named = {n: f"{where if n in opened.model.of_layers else 'head, '}{n}" for n in own}
+    yield from (each._replace(asks=()) for each in ends_of(solution, own, named))
 
 
 def _of_layer(opened: Opened, said: Fields, number: int, entry: str, of: str | None) -> Whys:
@@ -309,11 +319,11 @@ def _weighed(
     weight = np.zeros(made.shape)
     rows, columns = map(int, solution.shape_of(name))
     count = len(solution.problem.queries)
-    for row, column, sign in logits:
-        row = 1 if rows == 1 and row == count else row  # the only one that the head reads
+    for asked, column, sign in logits:
+        row = 1 if rows == 1 and asked == count else asked  # the only one that the head reads
         if not (1 <= row <= rows and first <= column < columns + first):
             raise InputError(
-                f"{name}[{row},{column}]: it has rows 1 to {rows}, and columns {first} to "
+                f"{name}[{asked},{column}]: it has rows 1 to {rows}, and columns {first} to "
                 f"{columns + first - 1}"
             )
         weight[row - 1, column - first] += sign

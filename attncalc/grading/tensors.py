@@ -36,8 +36,10 @@ OPERANDS = (".query()", ".key()", ".value()")
 """The ends of the names of what an operation reads."""
 OF_OPERATION = "()"
 """The end of the name of an operation that a trace records, and that need not be any step."""
-_SECOND = re.compile(r"\.outputs?\.\d$")
-"""The end of the name of another output of a module."""
+_OF_TITLE = re.compile(r"\blayer (\d{1,5})\b")
+"""The number of a layer, in the title of a problem of a model."""
+_SECOND = re.compile(r"\.outputs?(\.\d)?$")
+"""The end of the name of another output of a module, or of a module in it with this name."""
 
 
 def answer_of_tensors(
@@ -66,14 +68,18 @@ def answer_of_tensors(
     if not has_several:
         return _Reading(key, _tensors(key, tensors, meant)).answer(place)
     readings = {layer: _Reading(key, _tensors(key, tensors, meant, only=layer)) for layer in layers}
-    if not any(each.names for each in readings.values()):
+    best, why = max(readings, key=lambda layer: len(readings[layer].names)), "its numbers agree"
+    if not readings[best].names:
+        titled = _OF_TITLE.search(key.problem.title or "")
+        best, why = int(titled[1]) if titled else -1, "the title of the problem says so"
+    if best not in readings:
         raise InputError(
             f"{place}: layers {', '.join(map(str, layers))} are in it, and the numbers of none are "
-            "those of this problem: keep the tensors of the layer to compare"
+            "those of this problem: keep the tensors of the layer to compare, or allow larger "
+            "differences, as --atol 1e-5"
         )
-    best = max(readings, key=lambda layer: len(readings[layer].names))
     others = ", ".join(str(each) for each in layers if each != best)
-    said = f"layer {best} is compared, since its numbers agree, and not layer {others}"
+    said = f"layer {best} is compared, since {why}, and not layer {others}"
     return readings[best].answer(place, (said,))
 
 

@@ -19,7 +19,7 @@ _OF_MASK = (
 )
 _OTHER_WORDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "mask": (("keep", "ignore"), _OF_MASK),
-    "attentionmask": (("keep", "ignore"), _OF_MASK),
+    **dict.fromkeys(("attentionmask", "attnmask"), (("keep", "ignore"), _OF_MASK)),
     "tokens": (("labels",), "write their vectors in X, and their names in labels"),
     "context": (("X2",), "write the tokens of the queries in X1, and the context in X2"),
     "dropout": ((), "no dropout is applied: leave it out"),

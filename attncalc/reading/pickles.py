@@ -32,15 +32,15 @@ def refuse_pickles(data: bytes, place: str) -> None:
         )
 
 
-def conversion(code: str, given: str, made: str) -> str:
+def conversion(code: str, *names: str) -> str:
     r"""Return the command that converts a file, its names quoted for a shell.
 
-    code: Python that reads both names from `sys.argv`; without double quotes, `$` and backticks.
+    code: Python that reads the names from `sys.argv`; without double quotes, `$` and backticks.
 
     >>> conversion("pass", "a b.pt", "a.npz")
     'python -c "pass" \'a b.pt\' a.npz'
     """
-    return f'python -c "{code}" {shlex.join([given, made])}'
+    return f'python -c "{code}" {shlex.join(names)}'
 
 
 def _holds_pickle(data: bytes) -> bool:

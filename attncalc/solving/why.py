@@ -59,6 +59,10 @@ FIXED = ("var", "ms")
 """Steps that are the scale of a normalization."""
 
 
+_BIASES = ("b_", "bias_", "beta_")
+"""The start of the names of biases, also of those that equations of a family alone read."""
+
+
 class Part(NamedTuple):
     """A part of a number: its text, its value, and entries whose own parts can be asked for."""
 
@@ -221,7 +225,9 @@ class OneEntry:
     def part(self, x: Node) -> Part:
         """Return a term as a part."""
         entries = (y for y in walk(x) if isinstance(y, Entry) and self.is_made(y))
-        return Part(self.text(x), self.value(x), tuple(dict.fromkeys(map(self.text, entries))))
+        texts = dict.fromkeys(map(self.text, entries))  # of those in a sum, some places are open
+        asks = (each for each in texts if not any(map(str.isalpha, each.rpartition("[")[2])))
+        return Part(self.text(x), self.value(x), tuple(asks))
 
     def is_made(self, entry: Entry) -> bool:
         """Whether an entry is one of a step."""
@@ -327,7 +333,9 @@ def attributed(solution: Solution, start: Mapping[str, Matrix], where: str = "")
     way = _Backward(solution)
     for reached, slope in way.reached(start):
         if isinstance(reached, str):
-            groups.append([Part(f"{where}{reached}", float((slope * way.held[reached]).sum()))])
+            of_head = bool(where) and reached.endswith(("_pre", "_out"))
+            text = f"{'head, ' if of_head else where}{reached}"
+            groups.append([Part(text, float((slope * way.held[reached]).sum()))])
         else:
             groups.append([*way.component(reached, slope, where)])
     parts = tuple(part for group in reversed(groups) for part in group)
@@ -481,8 +489,9 @@ class _Backward:
         whole = made.sum()
         if not pairs or abs(sum(each.sum() for each in terms) - whole) <= self.near * size:
             return pairs
-        # of a product with a gain of an equation's own, the other factor alone
-        rest = [pair for pair in pairs if pair[0] not in self.solution.problem.more]
+        # of a product with weights of an equation's own, the other factor alone
+        more = self.solution.problem.more
+        rest = [each for each in pairs if each[0] not in more or each[0].startswith(_BIASES)]
         if 0 < len(rest) < len(pairs):
             sums = (float((back * self.held[name]).sum()) for name, back in rest)
             if abs(sum(sums) - whole) <= self.near * size:

@@ -49,7 +49,8 @@ def _picture(found: Whys, form: str, look: Any) -> Any:
 
 def _of_problem(flags: Mapping[str, Any]) -> Whys:
     plain = {**flags, "set": ()}  # of fields, which a problem has
-    for flag in typed(plain, (name for name in Given._fields if name not in GIVEN)):
+    of_models = (name for name in Given._fields if name not in GIVEN)
+    for flag in typed(plain, of_models) if Path(flags["file"]).exists() else ():
         raise InputError(f"{flag} is for the folder of a model, with a config.json")
     problem = problem_from(flags, fallback="self")
     if problem.is_long:

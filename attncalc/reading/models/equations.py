@@ -239,28 +239,32 @@ def normed_within(config: Config, layer: int) -> list[str]:
 
 
 def tuned_or_chunked(is_turned: Said) -> Said:
-    """Return a reader of the scores of Llama 4: in chunks with rope, else larger for later queries.
+    """Return a reader of the scores of Llama 4: in chunks, or larger for later queries.
 
-    is_turned: reads whether a layer has rope.
+    is_turned: reads whether a layer has rope; without kinds of layers, these have chunks.
     """
 
     def says(config: Config, layer: int) -> list[str] | None:
-        if is_turned(config, layer):
-            if (size := config.count_or_none("attention_chunk_size")) is None:
-                return None
-            one = f"S[h,i,j] / sqrt(d_k) if i // {size} == j // {size} else -inf"
-            return [f"S_scaled[h,i,j] = {one}  # within a chunk"]
-        if not config.is_so("attn_temperature_tuning", True):
-            return None
-        floor, scale = config.count("floor_scale", 8192), config.number("attn_scale", 0.1)
-        return _tuned(f"(i + 1) // {floor}", scale)
+        size = config.count_or_none("attention_chunk_size")
+        is_chunked = is_turned(config, layer) and size is not None
+        if config.says("layer_types"):
+            kinds = "full_attention", "chunked_attention"
+            is_chunked = config.of_layer("layer_types", layer, kinds) == kinds[1]
+        if is_chunked and size is None:
+            raise config.wrong("attention_chunk_size", size, "the length of chunks")
+        within = f" if i // {size} == j // {size} else -inf" if is_chunked else ""
+        if not is_turned(config, layer) and config.is_so("attn_temperature_tuning", True):
+            floor, scale = config.count("floor_scale", 8192), config.number("attn_scale", 0.1)
+            return _tuned(f"(i + 1) // {floor}", scale, within=within)
+        one = f"S[h,i,j] / sqrt(d_k){within}"
+        return [f"S_scaled[h,i,j] = {one}  # within a chunk"] if within else None
 
     return says
 
 
-def _tuned(far: str, grows: float, scale: str = "/ sqrt(d_k)") -> list[str]:
+def _tuned(far: str, grows: float, scale: str = "/ sqrt(d_k)", *, within: str = "") -> list[str]:
     tuned = f"log(1 + {far}) * {grows!r} + 1"
-    return [f"S_scaled[h,i,j] = S[h,i,j] {scale} * ({tuned})  # tuned by position"]
+    return [f"S_scaled[h,i,j] = S[h,i,j] {scale} * ({tuned}){within}  # tuned by position"]
 
 
 def tuned_if_long(config: Config, layer: int, scale: Any = None) -> list[str] | None:
@@ -373,12 +377,20 @@ def normed_mean(which: str, count: str) -> Said:
     return says
 
 
+def by_mean_before_norm(config: Config, layer: int) -> list[str]:
+    """Return the classes of CLIP, which read the mean of the patches before the last norm."""
+    logit = "sum(Y_mean[z,a] * W_cls[c,a] for a in d) + b_cls[c]"
+    mean = "sum(R_2[i,a] for i in n if i > 0) / (n - 1)"
+    return [f"Y_mean[z in 1,a in d] = {mean}  # mean of the patches", *_classes(logit, "W_cls")]
+
+
 def by_first_and_mean(config: Config, layer: int) -> list[str]:
     """Return the classes of DINOv2, which read the class token beside the mean of the patches."""
-    d = config.count("hidden_size")
+    d, before = config.count("hidden_size"), 1 + config.whole("num_register_tokens", 0)
     logit = f"sum(Y_both[z,a] * W_cls[c,a] for a in {2 * d}) + b_cls[c]"
+    mean = f"sum(Y[i,a] for i in n if i >= {before}) / (n - {before})"
     return [
-        "Y_mean[z in 1,a in d] = sum(Y[i,a] for i in n if i > 0) / (n - 1)  # mean of the patches",
+        f"Y_mean[z in 1,a in d] = {mean}  # mean of the patches",
         f"Y_both[z in 1,a in {2 * d}] = Y[0,a] if a < {d} else Y_mean[z,a - {d}]  # side by side",
         *_classes(logit, "W_cls"),
     ]

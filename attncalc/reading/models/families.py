@@ -204,8 +204,24 @@ _LATENT_EPS = Fraction(1, 10**6)
 """The epsilon of DeepSeek's latent vectors, whatever its config."""
 _TORCH_EPS = Fraction(1, 100_000)
 """The default epsilon of PyTorch's LayerNorm."""
+
+
+def _end_of_encoded(usual: int) -> Callable[[Config, Sequence[int]], int]:
+    """Return a reader of the place of the last end of a text, which a decoder's classes read."""
+
+    def stops(config: Config, ids: Sequence[int]) -> int:
+        end = config.get("eos_token_id", usual)
+        if end not in ids:
+            raise InputError(f"tokens: no end of text ({end}): the head reads the token there")
+        return len(ids) - 1 - ids[::-1].index(end)
+
+    return stops
+
+
 _OF_SEQUENCES = Head(
-    _at(pre="classification_head.dense", out="classification_head.out_proj"), CLASSES
+    _at(pre="classification_head.dense", out="classification_head.out_proj"),
+    CLASSES,
+    stops=_end_of_encoded(2),
 )
 _BART_HEADS = {
     "ForConditionalGeneration": Head(
@@ -360,13 +376,14 @@ def _sparse(side: str) -> Said:
 def _like_t5(named: str, shrinks: Any = 1, **of_both: Any) -> Family:
     """Return the row of T5 or mT5, an encoder with its decoder."""
     of_words = replace(_OF_WORDS, shrinks=shrinks)
+    of_classes = replace(_OF_SEQUENCES, stops=_end_of_encoded(1))
     heads = {"ForConditionalGeneration": of_words, "LMHeadModel": of_words}
     decoder = _t5(
         "decoder",
         named,
         count=a_count("num_decoder_layers", "num_layers"),
         sides={"self": "SelfAttention.", "cross": "EncDecAttention."},
-        outputs={**heads, "ForSequenceClassification": _OF_SEQUENCES},
+        outputs={**heads, "ForSequenceClassification": of_classes},
         **of_both,
     )
     count = a_count("num_layers")
@@ -509,9 +526,9 @@ def _without_masks(config: Config, layer: int) -> Any:
         return None
     mask = config.get("mask_token_id", None)
 
-    def factors(ids: Sequence[int]) -> list[list[float]]:
+    def factors(ids: Sequence[int], read: int) -> list[list[float]]:
         is_masked = [each == mask for each in ids]
-        grown = (1 - 0.15 * 0.8) / max(1 - sum(is_masked) / len(ids), 1 / len(ids))
+        grown = (1 - 0.15 * 0.8) / max(1 - sum(is_masked) / read, 1 / read)
         return [[0.0 if each else grown] for each in is_masked]
 
     return factors
@@ -629,12 +646,14 @@ _OF_IMAGE_POOLER = _pooled(
     "{}pooler.dense",
     activation=one_of({"tanh": "tanh", **ACTIVATIONS}, "pooler_act", default="tanh"),
 )
+_OF_VIT = {name: f"{at} vit.{at}" for name, at in _OF_PATCHES.items()}
+"""Files of ViT-MSN have layers without a prefix beside others with one."""
 _VIT = _PRE.like(
     "ViT: vit vit_msn",
     biases=if_so("qkv_bias", "QKVO12", "O12", default=True),
     layers=("layers.{}.", "encoder.layer.{}."),
-    begins=_OF_PATCHES,
-    ends=_at(_NORM, out="layernorm"),
+    begins=_OF_VIT,
+    ends={name: f"{at} vit.{at}" for name, at in _at(_NORM, out="layernorm").items()},
     outputs={**_OF_ONE_IMAGE, "ViTModel": _OF_IMAGE_POOLER},
 )
 _DINO_V3 = _DINO.like(
@@ -707,7 +726,12 @@ _CLIP_VISION = _CLIP_TEXT.like(
         **_at(_NORM, E="pre_layrnorm"),
     },
     ends=_at(_NORM, out="post_layernorm"),
-    outputs=dict.fromkeys(_OF_BOTH_TOWERS, _OF_AN_IMAGE),
+    outputs={
+        **dict.fromkeys(_OF_BOTH_TOWERS, _OF_AN_IMAGE),
+        "ForImageClassification": Head(
+            _at(cls="classifier"), CLASSES, "all", {"equations": equations.by_mean_before_norm}
+        ),
+    },
     remarks=("Y is normalized, as pooler_output is, and last_hidden_state is not",),
     tower="vision_model.",
     usual={**_USUAL_OF_CLIP, "patch_size": 32},
@@ -1584,7 +1608,7 @@ _WINDOW_BUT_IN_EVERY_6 = a_window_but_in_every(6)
 _ARCEE = _like_llama("Arcee: arcee", is_gated=False)
 _OPT = _DECODER.like(
     "OPT: opt",
-    "places=P offset=2",
+    "places=P offset=2 skips=True",
     layers=("decoder.layers.{}.",),
     biases=_biased("", enable_bias="QKVO12"),
     eps=_TORCH_EPS,
@@ -1597,8 +1621,12 @@ _OPT = _DECODER.like(
     begins={"P": "decoder.embed_positions.weight"},
     ends=_at(_NORM, out="decoder.final_layer_norm"),
     outputs={
-        "ForCausalLM": replace(_OF_WORDS, behind=("{}decoder.project_out.weight",)),
-        "ForSequenceClassification": _classes("score"),
+        name: replace(head, behind=("{}decoder.project_out.weight",))
+        for name, head in {
+            "ForCausalLM": _OF_WORDS,
+            "ForSequenceClassification": _classes("score"),
+            "ForQuestionAnswering": USUAL_HEADS["ForQuestionAnswering"],
+        }.items()
     },
     asks={"layer_norm_elementwise_affine": (True,), "_remove_final_layer_norm": (False,)},
 )
@@ -1984,7 +2012,8 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _BERT.like(
         "RoFormer: roformer",
-        "positions=rope rope_base=10000 rope_pairing=interleaved widens=embeddings_project",
+        "positions=rope rope_base=10000 rope_pairing=interleaved widens=embeddings_project "
+        "turns=encoder.embed_positions.weight",
         places="",
         begins=_WITHOUT_PLACES,
         outputs={
@@ -2145,6 +2174,7 @@ FAMILIES: tuple[Family, ...] = (
     _DINO.like(
         "DINOv2 with registers: dinov2_with_registers",
         begins={**_OF_PATCHES, "more_tokens": "embeddings.register_tokens"},
+        usual={**_DINO.usual, "num_register_tokens": 4},
     ),
     _VIT.like(
         "DeiT: deit",

@@ -135,6 +135,8 @@ class Family:
     outputs: its possible heads, by the end of the architecture's name.
     places: the field of `begins` with a row for each position; the first ones are used.
     longest: the largest number of tokens, if transformers reads no more, or others otherwise.
+    skips: whether positions count only the tokens that are not padding.
+    turns: the table of sines and cosines that rope turns by, with base 10000, if it is stored.
     offset: the number of rows of positions before that of the first token; None for those up to
         the id of padding.
     factor: the factor of embeddings.
@@ -191,6 +193,8 @@ class Family:
     places: str = ""
     longest: Any = None
     offset: int | None = 0
+    skips: bool = False
+    turns: str = ""
     factor: Any = None
     gain_above: int = 0
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)

@@ -314,10 +314,13 @@ def _refuse_pickle(path: Path, folder: Path) -> None:
     if path.suffix.lower() in _PICKLES and path.is_file():
         code = (
             "import sys, torch; from safetensors.torch import save_file; "
-            "_, given, made = sys.argv; save_file({name: each.clone() for name, each in "
-            "torch.load(given, 'cpu', weights_only=True).items()}, made)"
+            "_, *given, made = sys.argv; save_file({name: each.clone() for one in given "
+            "for name, each in torch.load(one, 'cpu', weights_only=True).items()}, made)"
         )
+        start, is_shard, _ = path.name.rpartition("-of-")
+        shards = sorted(folder.glob(f"{start[:-5]}*{path.suffix}")) if is_shard else [path]
+        command = conversion(code, *map(str, shards), str(folder / ONE))
         raise InputError(
             f"{path}: a pickle: it could run any program, and is not read. This converts a state "
-            f"dict to a {ONE}, which is read:\n  {conversion(code, str(path), str(folder / ONE))}"
+            f"dict to a {ONE}, which is read:\n  {command}"
         )

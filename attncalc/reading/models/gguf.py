@@ -45,6 +45,7 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
 """Keys that change numbers, with the values that change none."""
 _TYPES = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}
 """The start of the class of each architecture."""
+_TABLE = "model.embed_tokens.weight"
 _LAYER = re.compile(r"blk\.(\d{1,6})\.(\w+)\.(weight|bias)")
 
 
@@ -260,6 +261,8 @@ def open_gguf(path: Path) -> tuple[Config, GgufWeights]:
     wide, heads = (said.get(f"{kind}.{each}", 1) for each in _OF_WIDTH)
     width = said.get(f"{kind}.attention.key_length", wide // heads if heads else 0)
     neutral = {**_NEUTRAL, "rope.dimension_count": (width,), "attention.value_length": (width,)}
+    window = values.get("sliding_window", 0) if kind == "llama" else 0  # as Mistral has it
+    neutral["attention.sliding_window"] = (window,)
     for key, usual in neutral.items():
         if said.get(f"{kind}.{key}", usual[0]) not in usual:
             raise InputError(
@@ -268,7 +271,9 @@ def open_gguf(path: Path) -> tuple[Config, GgufWeights]:
     if said.get(f"{kind}.rope.scaling.type") == "linear":
         factor = said.get(f"{kind}.rope.scaling.factor", 1.0)
         values["rope_scaling"] = {"rope_type": "linear", "factor": factor}
-    values |= {"model_type": kind, "hidden_act": "silu", "use_sliding_window": False}
+    values |= {"model_type": "mistral" if window else kind, "hidden_act": "silu"}
+    values["use_sliding_window"] = bool(window)
+    values["vocab_size"], *_ = weights.shape(_TABLE) if _TABLE in weights else (0,)
     values["architectures"] = [f"{_TYPES[kind]}ForCausalLM"]
     values["tie_word_embeddings"] = "lm_head.weight" not in weights
     eps = values.get("rms_norm_eps")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from attncalc.equations.own import Own
+from attncalc.equations.tree import Aggregate, Operator
 from attncalc.problem.fields import own_name
 from attncalc.problem.step import Step
 from attncalc.reading.answers.npz_file import STATES
@@ -59,7 +60,8 @@ class Names:
     """The names of tensors, for the steps of a problem.
 
     steps: its steps, by name.
-    own: fields by ends of names with a special meaning in a family of models.
+    own: fields by ends of names with a special meaning in a family of models; "" for names, and
+        for fields, that modules do not give.
     later: the steps that programs store under the name of another.
     """
 
@@ -69,7 +71,9 @@ class Names:
         self._steps, self._later = steps, later
         self._own, self._stated = {**DENSE, **own}, own
         is_scaled = "lambda_1" in own.values()  # by a layer scale, after its module
-        self._scaled = ("O", "F_2") if is_scaled else ()
+        others = {own_name(n) for n, step in steps.items() if not _is_of_modules(step)}
+        self._scaled = {"O", "F_2"} if is_scaled else {"O", "F_2"} & others
+        self._altered = {name for name, field in own.items() if not field}
         self._has_layers = any(name[0].isdigit() for name in steps)
 
     def meant(self, name: str) -> Meant:
@@ -96,15 +100,17 @@ class Names:
         if not meant.parts and len(numbers) == 1 and parts[-1].isdecimal():
             own = ("X", "X_P") if is_input else ("Y",)
             meant = Meant(tuple(self._found(own, where)), is_sure=parts[-2] in _LISTS)
-        is_later = any(own_name(each[0]) in self._scaled for each in meant.parts)
-        return meant._replace(layer=layer, is_sure=meant.is_sure and not is_later)
+        if any(own_name(each[0]) in self._scaled for each in meant.parts):
+            return Meant(layer=layer)
+        return meant._replace(layer=layer)
 
     def _by_name(self, parts: Sequence[str], *, is_input: bool, where: "_Where") -> Meant:
         """Return the meaning of the longest known end of a name."""
         for start in range(len(parts)):
             end = ".".join(parts[start:])
             if is_input and end in _WHOLE:
-                found = (self._of_fields((n,), where, is_input=True) for n in _WHOLE[end])
+                there = (n for n in _WHOLE[end] if n not in self._altered)
+                found = (self._of_fields((n,), where, is_input=True) for n in there)
                 return next((each for each in found if each.parts), Meant())
             if f"{end}.weight" in self._own:
                 return self._by_weight(end, where, is_input=is_input)
@@ -135,21 +141,19 @@ class Names:
         if meaning is None or not meaning.field.startswith(("W_", "gamma_")):
             return Meant()
         fields = FUSED.get(meaning.field, (meaning.field,))
+        if not self._altered.isdisjoint(fields):
+            return Meant()
         found = self._of_fields(fields[:1] if is_input else fields, where, is_input=is_input)
         return found._replace(is_sure=found.is_sure and not self._adds_later(fields, end))
 
     def _of_fields(self, fields: Sequence[str], where: "_Where", *, is_input: bool) -> Meant:
         """Return the steps that read these matrices, or what these read.
 
-        A module gives only a part of a projection that an equation of a family states, as a clipped
-        one.
+        A module gives only a part of what an equation of a family states, as a clipped projection.
         """
         read: dict[str, tuple[str, ...]] = {}
         for name, step in self._steps.items():
-            clipped = f"W_{own_name(name)}" if isinstance(step.operation, Own) else ""
-            for own in map(own_name, step.inputs):
-                if not is_input and own == clipped:
-                    continue
+            for own in map(own_name, step.inputs if _is_of_modules(step) else ()):
                 if own in fields and self._is_there(name, where):  # several: a module runs twice
                     read[own] = (*read.get(own, ()), step.inputs[0] if is_input else name)
         parts = tuple(read[own] for own in fields if own in read)
@@ -175,6 +179,12 @@ class Names:
             return False
         sides = [each for each in name.split(".")[:-1] if each in ("self", "cross")]
         return not sides or (sides == ["cross"]) == is_cross
+
+
+def _is_of_modules(step: Step) -> bool:
+    """Return whether modules give a step: an equation of a family has to be one sum of products."""
+    right = step.operation.line.equation.right if isinstance(step.operation, Own) else None
+    return right is None or (isinstance(right, Aggregate) and isinstance(right.body, Operator))
 
 
 _Where = tuple[int | None, bool]

@@ -78,6 +78,7 @@ class Model:
     """The number of tokens, which some scalings of rope depend on."""
     _ids: Sequence[int] = ()
     _embedded_tokens: Matrix | None = None
+    _altered: Collection[str] = ()
     is_in_8_bits = False
     """Whether some weights are whole numbers, with a scale for each row (bitsandbytes)."""
 
@@ -101,7 +102,7 @@ class Model:
             self._notes.append(f"the family is that of {row.source}")
         if (folder / ADAPTER).is_file():
             self._notes.append(f"{ADAPTER}: an adapter in the folder, which is not applied")
-        if self.head is None and "For" in self.architecture:
+        if (self.decoder or self).head is None and "For" in self.architecture:
             self._notes.append(f"the head of {self.architecture} is not computed")
         if others := left_out(self.towers, weights):
             self._notes.append(f"not read, and no part of what is shown: {', '.join(others)}")
@@ -141,10 +142,24 @@ class Model:
         return int(found)
 
     @property
+    def of_layers(self) -> Collection[str]:
+        """The names of what equations of its layers alone read."""
+        family = self.family
+        return {"X_begin", *family.own.values(), *family.of_layers, *family.shared}
+
+    @property
     def is_of_whole_sequence(self) -> bool:
         """Whether layers read token ids, or keys of earlier layers."""
         of_layers = self.family.of_layers.values()
         return self.shares_keys or any(self._stored(self.root + each) for each in of_layers)
+
+    @property
+    def begins_after_padding(self) -> str:
+        """What takes padding before the tokens as no part of the sequence; "" for nothing."""
+        if self.config.says("attention_chunk_size"):
+            return "chunks"
+        mixings = (self.family.of("mixing", self.config, each) for each in range(self.count))
+        return "states of mixed tokens" if any(map(bool, mixings)) else ""
 
     @property
     def shares_keys(self) -> bool:
@@ -162,15 +177,23 @@ class Model:
         of_layers = (self.family.of_layer(self.config, each) for each in range(self.count))
         return [*dict.fromkeys(line for each in of_layers for line in each.get("equations", ()))]
 
-    def begin(self, ids: Sequence[int], place: str, types: Sequence[int] | None = None) -> Fields:
+    def begin(
+        self,
+        ids: Sequence[int],
+        place: str,
+        types: Sequence[int] | None = None,
+        padded: Sequence[bool] = (),
+    ) -> Fields:
         """Return the tokens of these ids, with everything added to them before the first layer.
 
         Raises InputError if the table has no such row, or there are more tokens than positions.
 
         ids: the rows of the table.
         types: the type of each token, for a model with types; None for 0.
+        padded: whether each token is padding; () for none.
         """
-        pad = self.config.get(self.family.pads, None) if self.family.pads else None
+        is_placed = self.family.pads and self.family.places
+        pad = self.config.get(self.family.pads, None) if is_placed else None
         if pad in ids:
             raise InputError(
                 f"{place}: token {pad} is padding ({self.family.pads}), which has no position of "
@@ -181,9 +204,10 @@ class Model:
             self._check_tokens(len(ids), most, place)
         X = self._embedded(ids, place)
         if (factor := self.family.of("factor", self.config)) is not None:
-            X = X * np.array(factor(ids) if callable(factor) else factor, X.dtype)
+            read = factor(ids, len(ids) - sum(padded)) if callable(factor) else factor
+            X = X * np.array(read, X.dtype)
         self._ids, self._embedded_tokens = ids, X
-        begun = {"X": X, **self._beginnings(len(ids), place)}
+        begun = {"X": X, **self._beginnings(len(ids), place, padded)}
         for name in [name for name in begun if name.startswith(("once_", "twice_"))]:
             begun["X"] = begun["X"] + begun.pop(name).array[0] * (1 + name.startswith("twice_"))
         if self.family.sinusoids:
@@ -371,6 +395,7 @@ class Model:
             raise InputError(in_place(str(self.folder), faults))
         for each in parts.values():
             self._check_biases(each, number)
+        kept = dict(parts[""])
         parts[""] = fields = self._rearranged(number, parts[""])
         for name in self.family.shared:
             side, _, field = name.rpartition(".")
@@ -378,6 +403,7 @@ class Model:
                 parts[side][field] = tensor
         self._check_complete(parts if is_whole else {}, number)
         self._scale(parts.pop(""))
+        self._altered = {n for n in kept.keys() & fields.keys() if fields[n] is not kept[n]}
         for each in parts.values():
             each.pop("weights_layout")  # the same for the entire layer
         if "W_UKV" in fields:
@@ -389,6 +415,14 @@ class Model:
         owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
         inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
         return {**_with_more({**settings, "weights_layout": OUT_IN, **owned}), **inner}
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """Return fields by ends of names with a special meaning, of the layer read last.
+
+        It is "" for names that are not read, and for fields that are not read as they are stored.
+        """
+        return {**self.family.own} | dict.fromkeys((*self._altered, *self.family.ignored), "")
 
     def _names(self, number: int) -> list[str]:
         """Return the names of the tensors of a layer, with keys of another if it shares them.
@@ -522,6 +556,7 @@ class Model:
         """Return the frequencies of rope, where its scaling has its own; {} for others."""
         if settings.get("positions") != "rope":
             return {}
+        self._check_turned(width)
         dims = settings.get("rope_dims") or width
         found = frequencies(self.config, number, dims, self.tokens)
         if "rope_factor" in found:
@@ -529,6 +564,18 @@ class Model:
         if found:
             settings.pop("rope_base", None)
         return found
+
+    def _check_turned(self, width: int) -> None:
+        """Refuse stored sines and cosines of rope that are not those of its base."""
+        name = self._stored(self.root + self.family.turns)
+        if not (self.family.turns and name):
+            return
+        kept = self._tensor(name)
+        if kept.shape[1] != width or not np.allclose(kept, _sines(*kept.shape), atol=0.01):
+            raise InputError(
+                f"{self.folder}: {whole(name)} does not contain the sines and cosines of rope with "
+                "base 10000: other ones are not read"
+            )
 
     def _read(self, names: list[str], settings: Fields, faults: list[str], number: int) -> Fields:
         """Return the matrices of a layer, or of one of its attentions, by attncalc's names."""
@@ -778,16 +825,18 @@ class Model:
         wide = [f"weights are given in {' and '.join(kinds)}, computed in float32"]
         return (*(wide if kinds else ()), *dict.fromkeys(self._notes))
 
-    def _beginnings(self, tokens: int, place: str) -> Fields:
+    def _beginnings(self, tokens: int, place: str, padded: Sequence[bool] = ()) -> Fields:
         """Return the parts before the layers, with positions for each token."""
         made: Fields = {}
+        rows = np.arange(tokens)
+        if self.family.skips and any(padded):  # padding itself has the row before the first
+            rows = np.where(padded, -1, np.cumsum(np.logical_not(padded)) - 1)
         for name, own in self.family.present(self.config, self.family.begins).items():
             is_stored = name != "P" or not self.family.sinusoids or self._stored(self.root + own)
             array = self._beside(own) if is_stored else self._sinusoids()
             if name == self.family.places:
-                array = array[self._offset :]
-                self._check_tokens(tokens, len(array), place)
-                array = array[:tokens]
+                self._check_tokens(tokens, len(array) - self._offset, place)
+                array = array[self._offset + rows]
             made[name] = _owned(array)
         return made
 
@@ -806,8 +855,7 @@ class Model:
             slower = np.arange(width // 2) / (width // 2 - 1)
             angles = np.outer(np.arange(count), 10_000.0**-slower)
             return np.hstack([np.sin(angles), np.cos(angles)])
-        found = Sinusoids().apply(np.zeros((count, width)))
-        return np.hstack([found[:, ::2], found[:, 1::2]]).astype(np.float32)  # as it is kept
+        return _sines(count, width)
 
     def _gained(self, name: str, array: Any) -> Any:
         """Return a gain as used: some families store its difference from 1, or heads in rows."""
@@ -883,6 +931,12 @@ class Model:
                 f"divisible by {heads}"
             )
         return int(width // heads)
+
+
+def _sines(count: int, width: int) -> Matrix:
+    """Return sinusoids of so many positions: in each row the sines, and then the cosines."""
+    found = Sinusoids().apply(np.zeros((count, width)))
+    return np.hstack([found[:, ::2], found[:, 1::2]]).astype(np.float32)  # as it is kept
 
 
 class _Read(dict[str, Matrix]):
