@@ -222,8 +222,8 @@ def related(lines: Sequence[str], bad: Mapping[tuple[int, str], str]) -> Related
             continue
         is_used = _is_used(each, repaired, [*every[:place], *every[place + 1 :]])
         if len(relation.of) > 1 or not is_used:
-            # what is given is exact: it does not agree because its last digit is vague
-            is_vague = any(
+            # what is given is exact: a product does not agree because its last digit is vague
+            is_vague = len(relation.of) > 1 and any(
                 _is_coarser(one, each) and id(one.texts) not in sure for one in relation.of
             )
             own = [] if is_vague else [*_wrong(each, relation, lines, sure, firm, is_used=is_used)]
