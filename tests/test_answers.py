@@ -461,6 +461,7 @@ RIGHT_OTHERS = {
     "A": [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]],
     "O": [[-2, -3], [-2, -3], [1.17, 0.21]],
 }
+EXPECTED = key_of(read_problem(sample("self").path), Rules()).expected
 WRONG_SCORES = [[1.2, 2.5, 7.5], [-3.1, -2.5, 6.3], [8.2, 8.1, -13.5]]
 
 
@@ -558,7 +559,46 @@ def test_a_table_of_entries_is_read_by_its_places_and_is_no_map() -> None:
         ["step,row,col,value", "S,1,1,2", "S,1,1,3", *(f"O,{i},1,2" for i in (1, 2, 3))]
     )
     answer = read_answer_bytes(twice.encode(), "a.csv", key.expected)
-    assert [each.why for each in answer.unread] == ["S: row 1, column 1 is there twice"]
+    assert [each.why for each in answer.unread] == [
+        "S: row 1, column 1 is there twice: the later one counts"
+    ]
+
+
+@for_all(
+    "said",
+    ["Misread Q[1,1] as 7 at first.", "Correction: Q[1,1] was 7", "I forgot why Q[1,1] is 7"],
+)
+def test_a_remark_about_a_past_mistake_changes_no_entry(said: str) -> None:
+    key = key_of(read_problem(sample("self").path), Rules())
+    text = as_sheet(RIGHT_OTHERS, "  ") + f"\n{said}\n"
+    answer = read_answer_bytes(text.encode(), "a.txt", key.expected)
+    assert answer.matrices["Q"].values.tolist() == RIGHT_OTHERS["Q"]
+
+
+@for_all(
+    ("titles", "order"),
+    [
+        ("step,row,col,value", "{0},{1},{2},{3}"),
+        ("step,col,row,value", "{0},{2},{1},{3}"),
+        ("step,row,col,work,value", "{0},{1},{2},1*1+0*2,{3}"),
+    ],
+)
+def test_the_columns_of_a_table_of_entries_have_the_places_of_their_titles(
+    titles: str, order: str
+) -> None:
+    rows = [
+        order.format(name if (i, j) == (1, 1) else "", i, j, value)
+        for name, own in RIGHT_OTHERS.items()
+        for i, row in enumerate(own, start=1)
+        for j, value in enumerate(row, start=1)
+    ]
+    for before, behind in (("", ""), ("", "# done")):
+        text = "\n".join(filter(None, [before, titles, *rows, behind]))
+        answer = read_answer_bytes(text.encode(), "a.csv", EXPECTED)
+        assert {n: m.values.tolist() for n, m in answer.matrices.items()} == RIGHT_OTHERS
+    text = "\n".join(["V", "2.5,-1.5", "-1,3", "-2,-3", titles, *rows[:12]])
+    answer = read_answer_bytes(text.encode(), "a.csv", EXPECTED)
+    assert "V" in answer.matrices or answer.has_unread_matrix
 
 
 def test_tokens_as_columns_are_read_though_an_entry_is_wrong() -> None:

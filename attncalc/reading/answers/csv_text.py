@@ -4,7 +4,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, dropwhile, groupby, pairwise, takewhile
+from itertools import accumulate, groupby, pairwise, takewhile
 
 import numpy as np
 
@@ -81,14 +81,19 @@ def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answe
 
 def _of_records(text: str, place: str, expected: Expected) -> Answer | None:
     """Return the answer of a table of entries, and of the lines of a map below it; None if none."""
-    rows = [*dropwhile(_is_short, rows_of(text, delimiter_of(text), Faults(place)))]
-    records = [*takewhile(lambda row: not _is_short(row), rows)]
+    rows = [*rows_of(text, delimiter_of(text), Faults(place))]
+    records = [row for row in rows if not _is_short(row)]
+    others = [row for row in rows if _is_short(row)]
     decimal_comma = delimiter_of(text) != ","
     cells = [[_with_point(c) if decimal_comma else c for c in row.cells] for row in records]
-    found = cells and steps_of_records(cells, [row.line for row in records], expected)
+    are_matrices = any(is_number_cell(_with_point(row.filled[0])) for row in others)
+    found = None
+    if cells and not are_matrices:
+        found = steps_of_records(cells, [row.line for row in records], expected)
     if not found:
         return None
-    told, missed = _map(rows[len(records) :], expected)
+    told, missed = _map(others, expected)
+    missed = [each for each in missed if any(map(str.isdecimal, each.text))]
     return assembled(place, found.steps, [*found.unread, *missed], told or None, expected)
 
 

@@ -35,7 +35,8 @@ from attncalc.reading.answers.map_ties import columns_with, with_ties
 from attncalc.reading.naming.name import Tokens
 from attncalc.reading.plain.marks import COMMA
 
-LONGEST_MARKED = 400
+LONGEST_MARKED, MOST_WRONG = 400, 200
+"""The longest line with marks, and the most names among which a wrong map is searched."""
 _TAG = "(?:b|strong|i|em|u|ins|mark)"
 _SIGNS = "*+_★☆†‡●○◎◉△▲▽▼✓✔←!^"
 _WEIGHT = re.compile(
@@ -73,14 +74,15 @@ def stated_map(
         partial(best_map, from_one, maps_in_order),
         partial(best_map, in_lines, partial(maps_in_periods, about=about)),
         partial(_marked_map, text),
-        partial(
-            best_map, in_lines if about.said else (), partial(maps_in_periods, about=about, wrong=1)
-        ),
     )
     stated, right, most = list[WrittenConnection](), 0, len(heads) * len(heads[0])
+
+    def lines_of(own: Sequence[Said]) -> list[WrittenConnection]:
+        return [each for k, said in enumerate(own) for each in written(said, heads, k, labels)]
+
     for search in searches:
         own = search(heads) if right < most else []
-        found = [each for k, said in enumerate(own) for each in written(said, heads, k, labels)]
+        found = lines_of(own)
         exact = count_exact(found, heads, labels)
         # a map that states as much, or second inputs of some outputs, is not corrected by weights
         is_firm = 2 * right > len(stated) and (
@@ -88,6 +90,9 @@ def stated_map(
         )
         if found and (not stated or (exact > right and not is_firm)):
             stated, right = found, exact
+    few = [each for each in in_lines if len(each.mentions) <= MOST_WRONG]
+    if not stated and about.said and few:
+        stated = lines_of(best_map(few, partial(maps_in_periods, about=about, wrong=1), heads))
     return stated
 
 

@@ -16,6 +16,11 @@ FEWEST = 4
 """The fewest entries of a table of entries."""
 _COUNT = re.compile(r"(?:[^\W\d_]{1,12}[ _-]?)?(\d{1,6})")
 """The number of a row or a column, which a word may precede: dim 2."""
+_VALUE = re.compile(
+    r"(?:value|val|wert|valeur|valore?|waarde|värde|entry|eintrag)\b|值|値|값", re.I
+)
+_VERTICAL = re.compile(r"(?:col|spalte|kol)", re.IGNORECASE)
+"""The start of the title of the column of columns."""
 _ALL = ("", "-", "–", "—")
 
 
@@ -45,16 +50,26 @@ def steps_of_records(rows: Rows, lines: Sequence[int], expected: Expected) -> Re
     if len(body) < FEWEST or any(len(row) != len(heading) for row in body):
         return None
     columns = [[*each] for each in zip(*body, strict=True)]
-    names = [_step(cell, expected) for cell in columns[0]]
+    names: list[str] = []
+    for cell in columns[0]:  # a blank cell goes on with the step above it
+        names.append(_step(cell, expected) if cell or not names else names[-1])
     heads = [k for k, title in enumerate(heading) if k and head_in(f"{title} 1")]
     head = heads[0] if heads else 0
-    row, column, value = ([k for k in range(1, len(heading)) if k != head] + [0, 0, 0])[:3]
-    if not value or any(map(_is_number, heading)) or not all(names):
+    row, column, *others = [k for k in range(1, len(heading)) if k != head] + [0] * 2
+    if _VERTICAL.match(heading[row]) and not _VERTICAL.match(heading[column]):
+        row, column = column, row
+    numeric = [
+        k
+        for k in others
+        if k and any(columns[k]) and all(map(_is_number, filter(None, columns[k])))
+    ]
+    value = next((k for k in numeric if _VALUE.match(heading[k])), (numeric or [0])[0])
+    is_unclear = len(numeric) > 1 and not _VALUE.match(heading[value])
+    if not value or is_unclear or any(map(_is_number, heading)) or not all(names):
         return None
     places = [_places(columns[k], expected) for k in (row, column)]
     own_heads = [_head(cell) for cell in columns[head]] if head else [0] * len(body)
-    are_entries = all(_is_number(cell) for cell in columns[value] if cell)
-    if not all(places) or not are_entries or None in own_heads:
+    if not all(places) or None in own_heads:
         return None
     entries: dict[str, list[_Entry]] = {}
     stated = zip(own_heads, *places, columns[value], lines[1:], strict=True)
@@ -107,11 +122,12 @@ def _add(name: str, entries: Sequence[_Entry], found: Records) -> None:
         own = [each for each in entries if each.head == head]
         height, width = max(each.row for each in own), max(each.column for each in own)
         places = [(each.row, each.column) for each in own]
-        twice = next(_repeated(places), None)
-        if twice or is_sparse(height * width, len(own)):
-            why = f"row {twice[0]}, column {twice[1]} is there twice" if twice else "too sparse"
-            found.unread.append(Unread(first, name, f"{name}: {why}", could_be_matrix=True))
+        if is_sparse(height * width, len(own)):
+            found.unread.append(Unread(first, name, f"{name}: too sparse", could_be_matrix=True))
             continue
+        for row, column in dict.fromkeys(_repeated(places)):
+            why = f"{name}: row {row}, column {column} is there twice: the later one counts"
+            found.unread.append(Unread(first, name, why, could_be_matrix=True))
         cells = [[""] * width for _ in range(height)]
         for each in own:
             cells[each.row - 1][each.column - 1] = each.text

@@ -462,9 +462,15 @@ def _turned_alike(
         if (key := keys.get(name)) is not None and key.ndim == written.values.ndim == 2
     }
     odd = {n for n, (own, key) in flat.items() if own.shape == key.shape[::-1] != key.shape}
-    by_numbers = {n for n, (own, key) in flat.items() if _is_turned(own, key)}
-    has_weights |= {own_name(name)[:1] for name in by_numbers} >= {"S", "A"}
+    likely = {n for n, (own, key) in flat.items() if _is_turned(own, key)}
+    by_numbers = {n for n in likely if share_alike(flat[n][0].T, flat[n][1]) == 1}
+    of_weights = {n for n in likely if own_name(n)[:1] in ("S", "A")}
+    has_weights |= {own_name(n)[:1] for n in of_weights} >= {"S", "A"} and bool(
+        of_weights & by_numbers
+    )
     is_seen = len((odd | by_numbers).intersection("QKVO")) >= SURE_COLUMNS
+    by_numbers |= likely if is_seen or are_columns else likely & odd
+    by_numbers |= of_weights if has_weights else set()
     made = dict(matrices)
     for name in matrices:
         is_square = len({*matrices[name].shape}) == 1 and own_name(name)[:1] not in "SA"

@@ -76,16 +76,22 @@ CORRECTS = re.compile(
 """Words for a number that is wrong elsewhere."""
 
 
-_OF_ERROR = (
+_SPEAKS_OF_ERROR = re.compile(
     rf"\b(?:{_SORRY_WORDS}|typo|errat(?:um|a)|my mistake|mis(?:typed|copied|read)|correct(?:ion|ed)"
-    r"|forgot(?:ten)?|vergessen|oublié|olvid[éó]|esqueci|dimenticato|vergeten"
     r"|verschrieben|korrektur|korrigiert|corrección|corregid[oa]"
     r"|correzione|correção|corrigid[oa]|correctie|foutje|rättelse"
-    r"|rettelse|poprawka|oprava|düzeltme|javítás|исправ\w{0,8})\b|抱歉|订正|訂正|更正|修正"
+    r"|rettelse|poprawka|oprava|düzeltme|javítás|исправ\w{0,8})\b|抱歉|订正|訂正|更正|修正",
+    re.IGNORECASE,
 )
-_SPEAKS_OF_ERROR = re.compile(_OF_ERROR, re.IGNORECASE)
-_SORRY = re.compile(rf"\W{{0,8}}(?:\b(?:edit|update)\b|{_OF_ERROR}).{{0,80}}\d", re.IGNORECASE)
+_SORRY = re.compile(
+    rf"\W{{0,8}}(?:{_SORRY_WORDS}|typo|errat(?:um|a)|edit|update|my mistake|抱歉"
+    r"|(?:correction|korrektur|corrección|correzione|correção|correctie|rättelse|poprawka)(?=:)"
+    r")\b.{0,80}\d",
+    re.IGNORECASE,
+)
 """The start of a correction, whatever its verb."""
+_PAST = re.compile(r"\b(?:as|was|were|war|era|était|fue|foi|byl\w?|был\w?)\W*$", re.IGNORECASE)
+"""Words before the old value of an entry."""
 
 
 def speaks_of_error(text: str) -> bool:
@@ -145,6 +151,7 @@ def _line(line: str) -> str:
     if said := _ROW_IS.match(line):
         return f"{said['name']} = [{said['value']}]"
     is_said = CORRECTS.search(line) or _SORRY.match(line)
-    if is_said and (found := _TOLD.fullmatch(_INSTEAD.sub("", line, count=1))):
+    found = _TOLD.fullmatch(_INSTEAD.sub("", line, count=1)) if is_said else None
+    if found and not _PAST.search(found.string, found.end("name"), found.start("value")):
         return f"correction: {found['name']} = {found['value']}"
     return line
