@@ -564,6 +564,23 @@ def test_a_table_of_entries_is_read_by_its_places_and_is_no_map() -> None:
     ]
 
 
+def test_records_of_json_are_placed_by_their_rows_and_columns() -> None:
+    entries = [
+        {"step": name, "row": i, "col": j, "value": value}
+        for name, rows in RIGHT_OTHERS.items()
+        for i, row in enumerate(rows, start=1)
+        for j, value in enumerate(row, start=1)
+    ]
+    rows = [
+        {"step": name, "row": i, "values": row}
+        for name, own in RIGHT_OTHERS.items()
+        for i, row in enumerate(own, start=1)
+    ]
+    for listed in (entries, {"records": rows}):
+        answer = read_answer_bytes(json.dumps(listed).encode(), "a.json", EXPECTED)
+        assert {n: m.values.tolist() for n, m in answer.matrices.items()} == RIGHT_OTHERS
+
+
 @for_all(
     "said",
     ["Misread Q[1,1] as 7 at first.", "Correction: Q[1,1] was 7", "I forgot why Q[1,1] is 7"],

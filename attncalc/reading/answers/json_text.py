@@ -286,8 +286,11 @@ def _listed(key: str, values: list[dict[str, Any]], head: int, before: str) -> I
         own = next(filter(name_of_key, said), max(said, key=len, default=""))
         value = next((each[word] for word in (*_VALUES, *lists) if word in each), None)
         if own and value is not None:
-            its_head = each.get("head")
+            its_head, *places = (each.get(key) for key in ("head", "row", "col", "column"))
             its_head = its_head if isinstance(its_head, int) else head
+            place = ",".join(str(each) for each in places if str(each).isdecimal())
+            name = name_of_key(own)
+            own = f"{name.matrix}[{place}]" if name and place else own
             yield from _steps({own: value}, its_head, before)
         elif key.lower().rstrip("s") == "layer":
             yield from _steps(each, head, f"{number}.")
