@@ -224,7 +224,8 @@ def related(lines: Sequence[str], bad: Mapping[tuple[int, str], str]) -> Related
         if len(relation.of) > 1 or not is_used:
             # what is given is exact: a product does not agree because its last digit is vague
             is_vague = len(relation.of) > 1 and any(
-                _is_coarser(one, each) and id(one.texts) not in sure for one in relation.of
+                one.half.max() > each.half.max() and id(one.texts) not in sure
+                for one in relation.of
             )
             own = [] if is_vague else [*_wrong(each, relation, lines, sure, firm, is_used=is_used)]
             told = {(one.line, one.found) for one in said}  # a part of a matrix
@@ -773,10 +774,6 @@ def _root_of_softmax(each: Matrix, one: Matrix) -> int:
 def _weights(is_hidden: Matrix | bool, root: int, x: Interval) -> Interval:
     low, high = (np.where(is_hidden, -np.inf, end / root**0.5) for end in ends_of(x))
     return _reach(_SOFTMAX, Interval(low, high))
-
-
-def _is_coarser(one: Shown, other: Shown) -> bool:
-    return bool(one.half.max() > other.half.max())
 
 
 def _root(each: Shown, one: Shown) -> int:

@@ -81,11 +81,11 @@ def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answe
 
 def _of_records(text: str, place: str, expected: Expected) -> Answer | None:
     """Return the answer of a table of entries, and of the lines of a map below it; None if none."""
-    rows = [*rows_of(text, delimiter_of(text), Faults(place))]
+    delimiter = delimiter_of(text)
+    rows = [*rows_of(text, delimiter, Faults(place))]
     records = [row for row in rows if not _is_short(row)]
     others = [row for row in rows if _is_short(row)]
-    decimal_comma = delimiter_of(text) != ","
-    cells = [[_with_point(c) if decimal_comma else c for c in row.cells] for row in records]
+    cells = [[_with_point(c) if delimiter != "," else c for c in row.cells] for row in records]
     are_matrices = any(is_number_cell(_with_point(row.filled[0])) for row in others)
     found = None
     if cells and not are_matrices:

@@ -121,7 +121,7 @@ class Labels:
         self.is_part = self.caption_is_new = True
 
     def _named(self, text: str) -> Name | None:
-        """Return the name in a text, or that of a vector behind a bracket: outputs (with v1 =."""
+        """Return the name in a text, or that of a vector behind a bracket, as v1 in "O (v1"."""
         inner = name_in(text.rpartition("(")[2], self.expected.labels) if ")" not in text else None
         return inner if inner and inner.is_vector else name_in(text, self.expected.labels)
 

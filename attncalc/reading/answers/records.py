@@ -1,7 +1,8 @@
 """Tables with one row for each entry: the name of its step, its head, its row and column."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from attncalc.reading.answers.answer import Unread, is_sparse
@@ -9,7 +10,7 @@ from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.raw import Raw
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.naming.name import head_in, name_in
-from attncalc.reading.plain.numerals import read_entry
+from attncalc.reading.plain.numerals import is_number_cell
 from attncalc.reading.plain.rows import Rows
 
 FEWEST = 4
@@ -61,11 +62,11 @@ def steps_of_records(rows: Rows, lines: Sequence[int], expected: Expected) -> Re
     numeric = [
         k
         for k in others
-        if k and any(columns[k]) and all(map(_is_number, filter(None, columns[k])))
+        if k and any(columns[k]) and all(map(is_number_cell, filter(None, columns[k])))
     ]
     value = next((k for k in numeric if _VALUE.match(heading[k])), (numeric or [0])[0])
     is_unclear = len(numeric) > 1 and not _VALUE.match(heading[value])
-    if not value or is_unclear or any(map(_is_number, heading)) or not all(names):
+    if not value or is_unclear or any(map(is_number_cell, heading)) or not all(names):
         return None
     places = [_places(columns[k], expected) for k in (row, column)]
     own_heads = [_head(cell) for cell in columns[head]] if head else [0] * len(body)
@@ -89,10 +90,6 @@ def _step(cell: str, expected: Expected) -> str:
     return name.matrix if name else ""
 
 
-def _is_number(cell: str) -> bool:
-    return read_entry(cell).value is not None
-
-
 def _head(cell: str) -> int | None:
     """Return the head of an entry: 0 for a step of all heads; None if the cell has no number."""
     match = _COUNT.fullmatch(cell)
@@ -102,41 +99,32 @@ def _head(cell: str) -> int | None:
 def _places(cells: Sequence[str], expected: Expected) -> list[int]:
     """Return the row or the column of each entry, from 1; [] if the cells do not say it."""
     for labels in (expected.labels.queries, expected.labels.keys):
-        if all(cell in labels or _COUNT.fullmatch(cell) for cell in cells):
-            break
-    else:
-        return []
-    counts = [match for cell in cells if cell not in labels and (match := _COUNT.fullmatch(cell))]
-    start = min((int(each[1]) for each in counts), default=1)
-    shift = 1 if start == 0 else 0
-    return [
-        1 + labels.index(cell) if cell in labels else shift + int(_COUNT.sub(r"\1", cell))
-        for cell in cells
-    ]
+        named = {label: place for place, label in enumerate(labels, start=1) if label}
+        counts = [None if cell in named else _COUNT.fullmatch(cell) for cell in cells]
+        if all(cell in named or count for cell, count in zip(cells, counts, strict=True)):
+            numbers = [
+                int(count[1]) if count else named[cell]
+                for cell, count in zip(cells, counts, strict=True)
+            ]
+            shift = int(0 in numbers)
+            return [n + shift * (cell not in named) for n, cell in zip(numbers, cells, strict=True)]
+    return []
 
 
 def _add(name: str, entries: Sequence[_Entry], found: Records) -> None:
-    """Add a step, or the reason why its entries are not read."""
+    """Add a step, and the reasons why some of its entries are not read."""
     first = entries[0].line
     for head in dict.fromkeys(each.head for each in entries):
         own = [each for each in entries if each.head == head]
         height, width = max(each.row for each in own), max(each.column for each in own)
-        places = [(each.row, each.column) for each in own]
         if is_sparse(height * width, len(own)):
             found.unread.append(Unread(first, name, f"{name}: too sparse", could_be_matrix=True))
             continue
-        for row, column in dict.fromkeys(_repeated(places)):
+        counts = Counter((each.row, each.column) for each in own)
+        for row, column in (place for place, count in counts.items() if count > 1):
             why = f"{name}: row {row}, column {column} is there twice: the later one counts"
             found.unread.append(Unread(first, name, why, could_be_matrix=True))
         cells = [[""] * width for _ in range(height)]
         for each in own:
             cells[each.row - 1][each.column - 1] = each.text
         found.steps.append(Raw(name, head, cells, own[0].line))
-
-
-def _repeated(places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    seen = set[tuple[int, int]]()
-    for each in places:
-        if each in seen:
-            yield each
-        seen.add(each)
