@@ -31,17 +31,9 @@ from attncalc.reading.gradebook import SYSTEMS, Gradebook, read_gradebook
 from attncalc.reading.hints import hints_in
 from attncalc.reading.roster import Student
 from attncalc.reading.scans import read_file
-from attncalc.reading.sets import (
-    ClassSet,
-    Paired,
-    anonymous,
-    pairs,
-    read_set,
-    unnamed,
-)
+from attncalc.reading.sets import ClassSet, Paired, anonymous, pairs, read_set, unnamed
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
-from attncalc.writing.forms import form_of
 from attncalc.writing.reports.gradebook import (
     NO_ANSWER,
     ClassRow,
@@ -142,7 +134,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
     language = samples[0].problem.language
     at_a_glance = partial(overview_of, entries, given.place.resolve().name, language)
     outputs = [] if page.place is None else [_pages(page.place, form, pages, given)]
-    outputs += [output(to, written(at_a_glance(), _form(to), to)) for to in overview]
+    outputs += [output(to, written(at_a_glance(), to.form or "markdown", to)) for to in overview]
     if wants_table:
         outputs.append(output(table, iter(lines)))
     if not wants_table and (book or (page.place is None and flags["format"] == "csv")):
@@ -211,10 +203,6 @@ def _target_of_overview(out: str | None) -> list[Target]:
     if target.place is not None and target.place.suffix not in (".html", ".htm", ".md"):
         raise InputError(f"--overview {out}: end the name in .html or .md")
     return [] if out is None else [target]
-
-
-def _form(target: Target) -> str:
-    return ("" if target.place is None else form_of(target.place.suffix)) or "markdown"
 
 
 def _check_flags(flags: Mapping[str, Any], page: Target) -> None:
@@ -327,11 +315,7 @@ def _attempt(key: Key, paired: Paired, rules: Rules, way: _Way, student: Student
 
 
 def _entries(
-    given: ClassSet,
-    samples: Sequence[Key],
-    way: _Way,
-    rows: Rows,
-    late: Container[tuple[int, int]],
+    given: ClassSet, samples: Sequence[Key], way: _Way, rows: Rows, late: Container[tuple[int, int]]
 ) -> Iterator[ClassRow]:
     """Yield a row for each student and problem, in the order of the list."""
     possible = (possible_of(key, marking.rules_of_one(way.rules, key)) for key in samples)
