@@ -508,12 +508,15 @@ class Problem(Outer):
         Separate heads are side by side again if they were given so, weights are (out, in) if the
         given ones are, and a list is a list.
         """
+        found = np.empty(matrix.size, matrix.dtype)
+        found[self.places_of(name).ravel()] = matrix.ravel()
+        return self.as_listed(name, found.reshape(self.stored(name).shape))
+
+    def places_of(self, name: str) -> Matrix:
+        """Return, for each number of a given matrix in the internal layout, its place as given."""
         shape = self.stored(name).shape
         # the numbers 0, 1, 2, … show where each number goes: `turned` is the only place that knows
-        places = self.turned(name, np.arange(int(np.prod(shape))).reshape(shape))
-        found = np.empty(places.size, matrix.dtype)
-        found[places.ravel()] = matrix.ravel()
-        return self.as_listed(name, found.reshape(shape))
+        return self.turned(name, np.arange(int(np.prod(shape))).reshape(shape))
 
     def as_listed(self, name: str, matrix: Matrix) -> Matrix:
         """Return a matrix as stored, or as a list of numbers if it was given as one."""
