@@ -15,7 +15,7 @@ from attncalc.base.text import distinct_names, harmless, numbered, shortened
 from attncalc.base.typed import exact, quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.arrangement import arranged
-from attncalc.problem.attention.attention import Attention, size_of
+from attncalc.problem.attention.attention import LARGEST_KEPT, Attention, size_of
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.field import IMAGE, LAYERS
 from attncalc.problem.fields import (
@@ -426,6 +426,11 @@ class Problem(Outer):
     def most_scores(self) -> int:
         """The number of scores, of all heads together, in the largest attention."""
         return max((each.scores for each in self.attentions), default=0)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a matrix of all scores is too large to keep by default."""
+        return self.most_scores > LARGEST_KEPT
 
     def attention_of(self, step: str) -> Attention:
         """Return the attention of a step; the problem itself for any other step."""
