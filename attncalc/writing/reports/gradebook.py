@@ -67,7 +67,10 @@ class ClassRow(NamedTuple):
 
 
 class Stray(NamedTuple):
-    """An answer that is "unmatched", "replaced" or "to review", with the reason."""
+    """An answer that is not marked, or to review, with the reason.
+
+    what: "unmatched", "replaced", "unchanged", "not read" or "to review".
+    """
 
     place: str
     why: str
