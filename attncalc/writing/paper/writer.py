@@ -234,12 +234,12 @@ class _Paper(parts.DocumentWriter[Line]):
 
     def section(self, section: parts.Section) -> Iterator[Line]:
         title, equation = self._titled(section, self.room)
-        result = list(self._result(section, list(self._blocks(section.shown)), equation))
+        shown = [*title, *self._result(section, list(self._blocks(section.shown)), equation)]
         below = [*self.legend(parts.Legend(section.legend))] if section.legend else []
         for text in (*footnote(section, self.say), *section.remarks):
             below += self._said(sentence(text), SMALL)
-        result[-1] = result[-1]._replace(stays=bool(below))
-        yield from [*title, *result, *_stay(below), *self._work(section)]
+        shown[-1] = shown[-1]._replace(stays=bool(below))
+        yield from [*shown, *_stay(below), *self._work(section)]
 
     def _result(
         self, section: parts.Section, blocks: Sequence[Block], lines: list[Line]
