@@ -29,7 +29,15 @@ from attncalc.writing.paper.ink import (
     rule,
     scaled,
 )
-from attncalc.writing.paper.pages import ROOM, SMALLEST_PICTURE, Line, Sheet, broken, make_pdf
+from attncalc.writing.paper.pages import (
+    ROOM,
+    SMALLEST_PICTURE,
+    TALLEST,
+    Line,
+    Sheet,
+    broken,
+    make_pdf,
+)
 from attncalc.writing.prose import footnote, sentence
 from attncalc.writing.translated import in_language
 
@@ -342,7 +350,9 @@ class _Paper(parts.DocumentWriter[Line]):
             for place, number, told in connections.shown
         ]
         if not connections.is_blank:
-            yield from chain.from_iterable(map(_stay, heads))
+            lines = [line for head in heads for line in _stay(head)]
+            fits = _stacked(lines).down <= TALLEST / self.spaces.scale
+            yield from _stay(lines) if fits else lines
             return
         maps = [_stacked(lines) for lines in heads]
         for first, end in blocks_of([each.width for each in maps], self.room, BETWEEN):
