@@ -15,14 +15,11 @@ import numpy as np
 import pytest
 from conftest import BUNDLED, Command, mostly_slow
 
-from attncalc.grading.key import key_of
-from attncalc.grading.marking import mark
-from attncalc.grading.rules import Rules
+from attncalc import check
 from attncalc.languages.catalogue import LANGUAGES, catalogue
 from attncalc.making.maker import words
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
-from attncalc.reading.answers import read_answer_bytes
 from attncalc.solving.solution import solve
 from attncalc.writing.latex import RULE_OF_LINES
 from attncalc.writing.page import Contents, make_page
@@ -286,11 +283,9 @@ def test_a_marking_is_a_pdf(attncalc: Command, tmp_path: Path) -> None:
     assert (tmp_path / "marks.pdf").read_bytes().startswith(b"%PDF-")
 
 
-def test_missing_steps_of_a_marking_are_on_its_pages() -> None:
-    rules = Rules()
-    key = key_of(read_problem(BUNDLED / "self.json"), rules)
-    answer = read_answer_bytes(b"Q = [1 2; 3 4; 5 6]", "mine.m", key.expected)
-    marking = mark(key, answer, rules)
+def test_missing_steps_of_a_marking_are_on_its_pages(tmp_path: Path) -> None:
+    (tmp_path / "mine.m").write_text("Q = [1 2; 3 4; 5 6]")
+    marking = check(read_problem(BUNDLED / "self.json"), tmp_path / "mine.m")
     assert marking.not_found
     pages = pages_of(writer._sheet(marking_document(marking), Ink()))
     assert "".join(map(texts, pages)).count("Not found.") == len(marking.not_found)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, product
+from itertools import product
 from typing import NamedTuple
 
 from attncalc.base.text import capital, of_each
