@@ -328,9 +328,6 @@ def _sum_of(names: list[str], read: Read) -> Range:
     return read(names[0]) if len(names) == 1 else Add().over(*map(read, names))
 
 
-MASKED = float("-inf")
-FILL = -1e9
-"""A replacement of -∞ in programs: any number far below all scores gives the same weights."""
 OTHER_BASES = (Fraction(10_000), Fraction(500_000), Fraction(1_000_000))
 """The bases of rope in common models, which may be confused."""
 MOST_SHIFTED = 16
@@ -523,55 +520,12 @@ def _of_lookup(step: Step, operation: Lookup) -> Iterator[Wrong]:
     yield "ids-off-by-one", f"ids count from {other}, and not from {operation.first}", shifted
 
 
-def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
-    """Yield the results without a mask, and with other ones."""
+def of_mask(step: Step, operation: Mask) -> Iterator[Wrong]:
+    """Yield the results with a mask that is shifted."""
     scores, *masks = step.inputs
-
-    def masked(change: Callable[[Matrix], Matrix], read: Read) -> Range | None:
-        """Return the scores with another mask; biases are added where they are finite."""
-        given, *others = map(read, step.inputs)
-        shape = np.broadcast_shapes(given.low.shape, *(each.low.shape for each in others))
-        probe = operation.over(Range.at(np.zeros(shape)), *others).low
-        forbidden = change(np.isneginf(probe))
-        bias = np.where(np.isneginf(probe), 0.0, probe)
-        return given.map(lambda end: np.where(forbidden, MASKED, end + bias))
-
-    yield "mask-forgotten", "no score is masked", partial(masked, np.zeros_like)
-    inverted = "the mask is inverted: what may be attended to is forbidden"
-    yield "mask-inverted", inverted, partial(masked, np.logical_not)
-
-    def filled(read: Read) -> Range | None:
-        """Return the scores with a number for -∞: it matters if all keys of a query are masked."""
-        made = masked(np.logical_not, read)
-        return made and made.map(lambda end: np.where(np.isneginf(end), FILL, end))
-
-    yield "mask-inverted", inverted, filled
-    turned = "the mask is transposed"
-    yield "mask-turned", turned, partial(masked, lambda forbidden: forbidden.swapaxes(-1, -2))
-    zero = "0 is written where a score is forbidden, not -∞"
-
-    def with_zeros(read: Read) -> Range:
-        return done_right(step, read).map(lambda end: np.where(np.isneginf(end), 0.0, end))
-
-    yield "mask-zero", zero, with_zeros
     for by, way in ((1, "further"), (-1, "less")):
         says = f"the mask is shifted by one: each query sees one key {way}"
         yield "mask-shifted", says, partial(_shifted_mask, operation, scores, masks, by)
-    if operation.masks and operation.masks != ("bias",):
-        says = "the window is off by one: each query sees one key {} into the past"
-        wider = partial(masked, lambda forbidden: forbidden & _rolled(forbidden, -1))
-        yield "window-off", says.format("further"), wider
-        narrower = partial(masked, lambda forbidden: forbidden | _rolled(forbidden, 1))
-        yield "window-off", says.format("less far"), narrower
-    if "bias" in masks:
-        yield "bias-not-added", f"{masks[-1]} is not added", partial(_biased, operation, step, 0.0)
-        says = f"{masks[-1]} is subtracted"
-        yield "bias-subtracted", says, partial(_biased, operation, step, -1.0)
-        says = f"{masks[-1]} is multiplied, not added"
-        yield "bias-multiplied", says, partial(_times_bias, operation, step)
-        if scale != 1:
-            says = f"{masks[-1]} is added before the scores are scaled"
-            yield "bias-before-scale", says, partial(_biased, operation, step, scale)
 
 
 def _shifted_mask(operation: Mask, scores: str, masks: list[str], by: int, read: Read) -> Range:
@@ -588,24 +542,6 @@ def _rolled(mask: Matrix, by: int) -> Matrix:
     """Return a mask with its columns shifted by one; the one at the edge stays."""
     places = np.clip(np.arange(mask.shape[-1]) - by, 0, mask.shape[-1] - 1)
     return np.asarray(mask[..., places])
-
-
-def _biased(operation: Mask, step: Step, factor: float, read: Read) -> Range:
-    """Add a bias multiplied by a factor; masked entries stay masked."""
-    scores, *masks = map(read, step.inputs)
-    place = operation.masks.index("bias")
-    masks[place] = masks[place].map(lambda end: np.where(np.isneginf(end), MASKED, end * factor))
-    return operation.over(scores, *masks)
-
-
-def _times_bias(operation: Mask, step: Step, read: Read) -> Range:
-    """Multiply by a bias; masked entries stay masked."""
-    scores, *masks = map(read, step.inputs)
-    place = operation.masks.index("bias")
-    bias = masks[place].low
-    forbidden = np.isneginf(bias)
-    masks[place] = Range.at(np.where(forbidden, MASKED, 0.0))
-    return operation.over(entry_by_entry(scores, np.where(forbidden, 1.0, bias)), *masks)
 
 
 OF_ANY: Mapping[type[Operation], Callable[..., Iterator[Wrong]]] = {

@@ -92,6 +92,20 @@ DivideBySqrt, Multiply
 SoftCap
     cap-forgotten: X[i,j]  # the scores are not capped
 
+# Masks: with -1e9 in place of -inf, rows without an allowed key have other weights
+Mask
+    mask-forgotten: S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}  # no score is masked
+    mask-inverted: S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])} if M[i,j] == -inf else -inf  # the mask is inverted: what may be attended to is forbidden
+    mask-inverted: S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])} if M[i,j] == -inf else -10 ** 9  # the mask is inverted: what may be attended to is forbidden
+    mask-turned: -inf if M[j,i] == -inf else S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}  # the mask is transposed
+    mask-zero: 0 if M[i,j] == -inf else M[i,j]  # 0 is written where a score is forbidden, not -∞
+    window-off: {keep|-inf if M[i,j] == -inf and M[i,min(j + 1, columns(S) - 1)] == -inf else S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}}{!keep|{ignore|-inf if M[i,j] == -inf and M[i,min(j + 1, columns(S) - 1)] == -inf else S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}}}  # the window is off by one: each query sees one key further into the past
+    window-off: {keep|-inf if M[i,j] == -inf or M[i,max(j - 1, 0)] == -inf else S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}}{!keep|{ignore|-inf if M[i,j] == -inf or M[i,max(j - 1, 0)] == -inf else S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}}}  # the window is off by one: each query sees one key less far into the past
+    bias-not-added: {bias|-inf if M[i,j] == -inf else S[i,j]}  # {bias} is not added
+    bias-subtracted: {bias|-inf if M[i,j] == -inf else S[i,j] - bias[i,j]}  # {bias} is subtracted
+    bias-multiplied: {bias|-inf if M[i,j] == -inf else S[i,j] * bias[i,j]}  # {bias} is multiplied, not added
+    bias-before-scale: {bias|-inf if M[i,j] == -inf else S[i,j] + bias[i,j] * scale}  # {bias} is added before the scores are scaled
+
 # Rows of scores to rows of weights
 Softmax
     sink-forgotten: {sink|softmax(S[i,k] for k in m)[j]}  # {sink} are left out of the sum: the weights of each {line} sum to 1

@@ -38,6 +38,7 @@ from attncalc.equations.tree import (
     walk,
 )
 from attncalc.grading.recipes.common import Steps, Wrong, by_equation
+from attncalc.grading.recipes.inputs import scale_of
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.problem import Problem
@@ -152,11 +153,12 @@ def _flags(step: Step, attention: Attention | None) -> set[str]:
 
 
 def _numbers(problem: Attention) -> dict[str, Setting]:
-    """Return the sizes that may scale scores."""
+    """Return the sizes that may scale scores, and their scale."""
     if problem.start:
         return {}
     d_k = problem.d_k
     found = {"d_k": d_k, "d_heads": problem.n_heads * d_k, "queries": problem.n, "keys": problem.m}
+    found["scale"] = scale_of(problem)
     tokens = [problem.given[X].shape[-1] for X in ("X", "X1", "X2") if X in problem.names]
     return found | dict(zip(("d_model", "d_other"), tokens, strict=False))
 
