@@ -422,31 +422,6 @@ def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:
     return entry_by_entry(operation.over(entry_by_entry(first, signs), *own), signs)
 
 
-def _of_alibi(step: Step, operation: Alibi, problem: Attention) -> Iterator[Wrong]:
-    scores, *own = step.inputs
-    of_paper, scale = operation.slopes(np.empty(0)), scale_of(problem)
-
-    def with_slopes(change: Any, read: Read) -> Range:
-        slopes = read(own[0]).low if own else of_paper
-        return operation.over(read(scores), Range.at(change(slopes)))
-
-    says = "slope times distance is not subtracted from the scores"
-    yield "alibi-forgotten", says, lambda read: read(scores)
-    says = "slope times distance is added to the scores, not subtracted"
-    yield "alibi-added", says, partial(with_slopes, np.negative)
-    if scale != 1:
-        says = "slope times distance is subtracted before the scores are scaled"
-        yield "alibi-before-scale", says, partial(with_slopes, lambda slopes: slopes * scale)
-    if operation.heads > 1:
-        says = "the slopes of the heads are in reverse order"
-        yield "alibi-slopes-reversed", says, partial(with_slopes, lambda slopes: slopes[::-1])
-    for start, code in ((1, "alibi-slopes-halved"), (0, "alibi-slopes-from-1")) if not own else ():
-        powers = (2.0 ** -np.arange(start, start + operation.heads)).reshape(of_paper.shape)
-        named = "1/2, 1/4, …" if start else "1, 1/2, …"
-        says = f"the slopes of the heads are {named}, and not those of the paper"
-        yield code, says, partial(with_slopes, lambda _, powers=powers: powers)
-
-
 def _of_relative(step: Step, operation: RelativeBias, problem: Attention) -> Iterator[Wrong]:
     scores, table = step.inputs
     scale = scale_of(problem)
@@ -554,7 +529,6 @@ OF_ANY: Mapping[type[Operation], Callable[..., Iterator[Wrong]]] = {
 }
 OF_PLACES: Mapping[type[Operation], Callable[..., Iterator[Wrong]]] = {
     Rotate: _of_rotation,
-    Alibi: _of_alibi,
     RelativeBias: _of_relative,
 }
 """The changes of operations, and of those whose positions an attention determines."""

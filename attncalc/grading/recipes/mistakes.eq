@@ -7,8 +7,9 @@
 # matrices are those of the problem. `Z[...] = ...` states another shape. {b|...} is kept where b is
 # given, {!b|...} where it is not; the flags of attention.eq hold as well, and those of `_flags` in
 # mistakes.py: back (the step is a gradient), layer, outputs, residual, positions, embedded,
-# shared, split, tiled, scored, values. A mistake whose right-hand side is empty does not apply. In a clause, {K} is the
-# name of the input, {Q Kᵀ} a product in the layout of the problem, and {d_k} a number.
+# shared, split, several (heads), scaled, tiled, scored, values; and the names of tables, which are
+# no inputs. A mistake whose right-hand side is empty does not apply. In a clause, {K} is the name of
+# the input, {Q Kᵀ} a product in the layout of the problem, and {d_k} a number.
 
 # Products of matrices
 Project
@@ -92,6 +93,15 @@ DivideBySqrt, Multiply
 SoftCap
     cap-forgotten: X[i,j]  # the scores are not capped
 
+# Bias by distance
+Alibi
+    alibi-forgotten: S[i,j]  # slope times distance is not subtracted from the scores
+    alibi-added: S[i,j] + slope[0,0] * abs(i + place - j)  # slope times distance is added to the scores, not subtracted
+    alibi-before-scale: {scaled|S[i,j] - slope[0,0] * scale * abs(i + place - j)}  # slope times distance is subtracted before the scores are scaled
+    alibi-slopes-reversed: {several|Z[h in heads(S), i in rows(S), j in columns(S)] = S[h,i,j] - slope[heads(S) - 1 - h,0,0] * abs(i + place - j)}  # the slopes of the heads are in reverse order
+    alibi-slopes-halved: {slope|{several|Z[h in heads(S), i in rows(S), j in columns(S)] = S[h,i,j] - 2 ** -(h + 1) * abs(i + place - j)}{!several|S[i,j] - 1 / 2 * abs(i + place - j)}}  # the slopes of the heads are 1/2, 1/4, …, and not those of the paper
+    alibi-slopes-from-1: {slope|{several|Z[h in heads(S), i in rows(S), j in columns(S)] = S[h,i,j] - 2 ** -h * abs(i + place - j)}{!several|S[i,j] - abs(i + place - j)}}  # the slopes of the heads are 1, 1/2, …, and not those of the paper
+
 # Masks: with -1e9 in place of -inf, rows without an allowed key have other weights
 Mask
     mask-forgotten: S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}  # no score is masked
@@ -104,7 +114,7 @@ Mask
     bias-not-added: {bias|-inf if M[i,j] == -inf else S[i,j]}  # {bias} is not added
     bias-subtracted: {bias|-inf if M[i,j] == -inf else S[i,j] - bias[i,j]}  # {bias} is subtracted
     bias-multiplied: {bias|-inf if M[i,j] == -inf else S[i,j] * bias[i,j]}  # {bias} is multiplied, not added
-    bias-before-scale: {bias|-inf if M[i,j] == -inf else S[i,j] + bias[i,j] * scale}  # {bias} is added before the scores are scaled
+    bias-before-scale: {scaled|{bias|-inf if M[i,j] == -inf else S[i,j] + bias[i,j] * scale}}  # {bias} is added before the scores are scaled
 
 # Rows of scores to rows of weights
 Softmax

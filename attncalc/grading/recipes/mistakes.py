@@ -111,18 +111,19 @@ def of_equation(
         usual = "X" if attention.kind == "self" else "X2"
         names |= {"tokens": (usual if attention.value_source == "V" else attention.value_source)}
     known = {*names, *problem.names, *steps}
-    given = found.given | _flags(step, attention)
+    given = found.given | _flags(step, attention) | {*found.tables}
     if int(found.settings.get("sharing", 1)) > 1:
         given |= {"shared"}
     for code, text, clause in _mistakes()[name]:
         if not (right := chosen(text, given)):
             continue
         wrong = _wrong(name, found.given, right)
-        if known.issuperset({*wrong.reads} - {result}) and wrong.numbers <= numbers.keys():
-            made = Stated(Statement(wrong.text, settings=numbers))
+        reads = [each for each in wrong.reads if each not in found.tables]
+        if known.issuperset({*reads} - {result}) and wrong.numbers <= numbers.keys():
+            made = Stated(Statement(wrong.text, settings=numbers, tables=found.tables))
             if wrong.names_heads:
                 made = Stated(made.stated.with_flags(**{NAMES_HEADS: True}))
-            reads = [None if each == result else names.get(each, each) for each in wrong.reads]
+            reads = [None if each == result else names.get(each, each) for each in reads]
             words = names | {key: str(value) for key, value in numbers.items()}
             says = _says(chosen(clause, given), words, step, problem)
             yield code, says, partial(by_equation, step, made, reads)
@@ -149,16 +150,18 @@ def _flags(step: Step, attention: Attention | None) -> set[str]:
         flags["split"] = is_projection and heads > 1
         flags["tiled"] = 1 < attention.n_kv_heads < attention.n_heads
         flags["values"] = not attention.is_bare("V")
+        flags["several"] = attention.n_heads > 1
+        flags["scaled"] = scale_of(attention) != 1
     return {name for name, holds in flags.items() if holds}
 
 
 def _numbers(problem: Attention) -> dict[str, Setting]:
     """Return the sizes that may scale scores, and their scale."""
+    found: dict[str, Setting] = {"scale": scale_of(problem)}
     if problem.start:
-        return {}
+        return found
     d_k = problem.d_k
-    found = {"d_k": d_k, "d_heads": problem.n_heads * d_k, "queries": problem.n, "keys": problem.m}
-    found["scale"] = scale_of(problem)
+    found |= {"d_k": d_k, "d_heads": problem.n_heads * d_k, "queries": problem.n, "keys": problem.m}
     tokens = [problem.given[X].shape[-1] for X in ("X", "X1", "X2") if X in problem.names]
     return found | dict(zip(("d_model", "d_other"), tokens, strict=False))
 
