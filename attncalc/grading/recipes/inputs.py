@@ -12,7 +12,7 @@ from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix, Range
 from attncalc.equations.operation import Operation
 from attncalc.equations.operations.angles import Rotate, Sinusoids
-from attncalc.equations.operations.assembling import Add, Lookup, Patches, Stack
+from attncalc.equations.operations.assembling import Add, Lookup, Patches
 from attncalc.equations.operations.distances import Alibi, RelativeBias
 from attncalc.equations.operations.entrywise import (
     KINDS,
@@ -36,9 +36,7 @@ from attncalc.grading.recipes.common import (
     Steps,
     Wrong,
     done_right,
-    entry_by_entry,
     times,
-    transposed,
 )
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.fields import own_name, role_of
@@ -193,7 +191,7 @@ def of_skipped(step: Step, steps: Steps) -> Iterator[Wrong]:
 
 
 def of_sum(step: Step, steps: Steps) -> Iterator[Wrong]:
-    """Yield a residual sum with the normalized tokens, and positions added before a class token."""
+    """Yield a residual sum with the normalized tokens."""
     if step.operation.name != "Add":
         return
     before = step.inputs[0]
@@ -201,35 +199,11 @@ def of_sum(step: Step, steps: Steps) -> Iterator[Wrong]:
         if isinstance(other.operation, Normalise) and other.inputs[0] == before:
             says = f"{other.name} is added, and not {before}"
             yield "residual-of-normalised", says, partial(with_others, step, {before: other.name})
-    stacked = steps.get(before)
-    if step.name.endswith("_P") and stacked is not None and isinstance(stacked.operation, Stack):
-        yield from _of_positions(step, stacked)
-
-
-def _of_positions(step: Step, stacked: Step) -> Iterator[Wrong]:
-    positions, (token, others) = step.inputs[1], stacked.inputs
-
-    def placed(rows: slice, read: Read) -> Range:
-        places = read(positions).map(lambda end: end[..., rows, :])
-        return step.operation.over(read(others), places)
-
-    def stacked_after(rows: slice, read: Read) -> Range:
-        return stacked.operation.over(read(token), placed(rows, read))
-
-    # without a class token, the first token has the first position
-    says = f"{positions} is added before {token} is put in front"
-    says += ": the first row goes to the first patch"
-    yield "positions-before-class", says, partial(stacked_after, slice(None, -1))
-    says = f"{positions} is not added to {token}"
-    yield "positions-not-on-class", says, partial(stacked_after, slice(1, None))
-    yield "class-token-forgotten", f"{token} is forgotten", partial(placed, slice(1, None))
 
 
 def of_normalised(step: Step, operation: Normalise, steps: Steps) -> Iterator[Wrong]:
-    """Yield other tokens, or each feature over the tokens, normalized."""
+    """Yield other tokens normalized."""
     tokens = step.inputs[0]
-    says = "each feature is normalized over the tokens, not each token over its features"
-    yield "mean-over-tokens", says, partial(_over_tokens, step, operation)
     sum_ = steps.get(tokens)
     for other in sum_.inputs if sum_ and isinstance(sum_.operation, Add) else ():
         says = f"{other} is normalized, and not {tokens}"
@@ -246,18 +220,6 @@ def _normalised(step: Step, operation: Normalise, values: Range, read: Read) -> 
         return operation.over(values, FeatureSquares().over(values), *rest)
     mean = FeatureMean().over(values)
     return operation.over(values, mean, FeatureVariance().over(values, mean), *rest)
-
-
-def _over_tokens(step: Step, operation: Normalise, read: Read) -> Range:
-    """Return each feature normalized over the tokens, with gain and bias."""
-    bare = replace(operation, has_gain=False, has_bias=False)
-    before = 2 + operation.is_centred
-    bare_step = step._replace(inputs=step.inputs[:before])
-    made = transposed(_normalised(bare_step, bare, transposed(read(step.inputs[0])), read))
-    rest = [read(name) for name in step.inputs[before:]]
-    if operation.has_gain:
-        made = entry_by_entry(made, rest.pop(0).low)
-    return made.map(lambda end: end + rest[0].low) if operation.has_bias else made
 
 
 def of_gradient(step: Step, steps: Steps) -> Iterator[Wrong]:
@@ -391,7 +353,7 @@ def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[
     says = f"the columns are paired in the other way ({other})"
     yield "rope-pairing", says, partial(_otherwise, step, pairing=other)
     says = "the columns are rotated in the opposite direction: the sines have the wrong sign"
-    yield "rope-sign", says, partial(_turned_back, step, operation)
+    yield "rope-sign", says, partial(_otherwise, step, is_back=not operation.is_back)
     for base in OTHER_BASES:
         if not own and base != operation.base:
             says = f"the base of the angles is {as_written(base)}, not {as_written(operation.base)}"
@@ -410,16 +372,6 @@ def _from_other_places(step: Step, operation: Rotate, of_keys: Fraction) -> Iter
             count, way = "one" if abs(by) == 1 else abs(by), "high" if by > 0 else "low"
             says = f"places start {count} too {way}"
             yield "rope-offset", says, partial(_otherwise, step, offset=operation.offset + by)
-
-
-def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:
-    """Return the rows rotated by the negative angles: mirrored, rotated, and mirrored again."""
-    first, *own = map(read, step.inputs)
-    width = operation.dims or first.low.shape[-1]
-    signs = np.ones(first.low.shape[-1])
-    of_second = slice(width // 2, width) if operation.pairing == "halves" else slice(1, width, 2)
-    signs[of_second] = -1.0
-    return entry_by_entry(operation.over(entry_by_entry(first, signs), *own), signs)
 
 
 def _of_relative(step: Step, operation: RelativeBias, problem: Attention) -> Iterator[Wrong]:

@@ -7,8 +7,8 @@
 # matrices are those of the problem. `Z[...] = ...` states another shape. {b|...} is kept where b is
 # given, {!b|...} where it is not; the flags of attention.eq hold as well, and those of `_flags` in
 # mistakes.py: back (the step is a gradient), layer, outputs, residual, positions, embedded,
-# shared, split, several (heads), scaled, tiled, scored, values; and the names of tables, which are
-# no inputs. A mistake whose right-hand side is empty does not apply. In a clause, {K} is the name of
+# shared, split, several (heads), scaled, tiled, scored, values, token (a class token); and the names
+# of tables, which are no inputs. A mistake whose right-hand side is empty does not apply. In a clause, {K} is the name of
 # the input, {Q Kᵀ} a product in the layout of the problem, and {d_k} a number.
 
 # Products of matrices
@@ -157,6 +157,7 @@ Normalise
     variance-other-count: {mean|{gain|gain[0,c] * }(X[i,c] - mean[i,0]) / {eps|{inside|sqrt(var[i,0] * columns(X) / (columns(X) - 1) + eps)}{!inside|(sqrt(var[i,0] * columns(X) / (columns(X) - 1)) + eps)}}{!eps|sqrt(var[i,0] * columns(X) / (columns(X) - 1))}{bias| + bias[0,c]}}  # the variance is divided by d - 1
     bias-forgotten: {bias|N[i,c] - bias[0,c]}  # {bias} is not added
     gain-forgotten: {gain|(X[i,c]{mean| - mean[i,0]}) / {eps|{inside|sqrt(var[i,0] + eps)}{!inside|(sqrt(var[i,0]) + eps)}}{!eps|sqrt(var[i,0])}{bias| + bias[0,c]}}  # it is not multiplied by {gain}
+    mean-over-tokens: {gain|gain[0,c] * }(X[i,c]{mean| - sum(X[l,c] for l in rows(X)) / rows(X)}) / {eps|{inside|sqrt(sum((X[k,c]{mean| - sum(X[l,c] for l in rows(X)) / rows(X)}) ** 2 for k in rows(X)) / rows(X) + eps)}{!inside|(sqrt(sum((X[k,c]{mean| - sum(X[l,c] for l in rows(X)) / rows(X)}) ** 2 for k in rows(X)) / rows(X)) + eps)}}{!eps|sqrt(sum((X[k,c]{mean| - sum(X[l,c] for l in rows(X)) / rows(X)}) ** 2 for k in rows(X)) / rows(X))}{bias| + bias[0,c]}  # each feature is normalized over the tokens, not each token over its features
     norm-forgotten: X[i,c]  # {X} is not normalized
 
 # Activations
@@ -175,6 +176,9 @@ Add
     positions-multiplied: {positions|a[i,j] * b[i,j]}  # {b} is multiplied, not added
     residual-forgotten: {residual|b[i,j]}  # {a} is not added
     residual-subtracted: {residual|a[i,j] - b[i,j]}  # {b} is subtracted from {a}, not added
+    positions-before-class: {token|a[i,j] if i == 0 else a[i,j] + b[i - 1,j]}  # {b} is added before {token} is put in front: the first row goes to the first patch
+    positions-not-on-class: {token|a[i,j] if i == 0 else a[i,j] + b[i,j]}  # {b} is not added to {token}
+    class-token-forgotten: {token|Z[i in rows(a) - 1, j in columns(a)] = a[i + 1,j] + b[i + 1,j]}  # {token} is forgotten
     part-forgotten: {residual|a[i,j]}{embedded|b[i,j]}  # {residual|{b} is not added to {a}}{embedded|{a} is not added to {b}}
 Concat
     mean-for-concat: Z[i in n, c in w] = sum(X[h,i,c] for h in H) / H  # the heads are averaged, not set side by side

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from attncalc.equations.algebra import plain
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import NAMES_HEADS, PLAIN, Setting, Stated, Statement
+from attncalc.equations.operations.assembling import Stack
 from attncalc.equations.operations.entrywise import KINDS
 from attncalc.equations.operations.products import Project
 from attncalc.equations.tree import (
@@ -103,30 +104,40 @@ def of_equation(
     name = found.name.removeprefix("Grouped")
     if name not in _mistakes():
         return
-    inputs = (name for name in inputs_of(found.name, found.given) if name not in found.tables)
+    inputs = [name for name in inputs_of(found.name, found.given) if name not in found.tables]
     names = dict(zip(inputs, step.inputs, strict=True))
     result = equation(name, found.given).name
     numbers = {**found.settings, **({} if attention is None else _numbers(attention))}
     if attention is not None:
         usual = "X" if attention.kind == "self" else "X2"
         names |= {"tokens": (usual if attention.value_source == "V" else attention.value_source)}
+    names |= _class_token(step, steps)
     known = {*names, *problem.names, *steps}
     given = found.given | _flags(step, attention) | {*found.tables}
+    given |= {"token"} & names.keys()
     if int(found.settings.get("sharing", 1)) > 1:
         given |= {"shared"}
     for code, text, clause in _mistakes()[name]:
         if not (right := chosen(text, given)):
             continue
         wrong = _wrong(name, found.given, right)
-        reads = [each for each in wrong.reads if each not in found.tables]
-        if known.issuperset({*reads} - {result}) and wrong.numbers <= numbers.keys():
+        inputs = [each for each in wrong.reads if each not in found.tables]
+        if known.issuperset({*inputs} - {result}) and wrong.numbers <= numbers.keys():
             made = Stated(Statement(wrong.text, settings=numbers, tables=found.tables))
             if wrong.names_heads:
                 made = Stated(made.stated.with_flags(**{NAMES_HEADS: True}))
-            reads = [None if each == result else names.get(each, each) for each in reads]
+            reads = [None if each == result else names.get(each, each) for each in inputs]
             words = names | {key: str(value) for key, value in numbers.items()}
             says = _says(chosen(clause, given), words, step, problem)
             yield code, says, partial(by_equation, step, made, reads)
+
+
+def _class_token(step: Step, steps: Steps) -> dict[str, str]:
+    """Return the name of the class token that tokens begin with, to which positions are added."""
+    tokens = steps.get(step.inputs[0])
+    if tokens is None or not (step.name.endswith("_P") and isinstance(tokens.operation, Stack)):
+        return {}
+    return {"token": tokens.inputs[0]}
 
 
 def _flags(step: Step, attention: Attention | None) -> set[str]:
