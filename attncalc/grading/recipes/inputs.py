@@ -12,7 +12,7 @@ from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix, Range
 from attncalc.equations.operation import Operation
 from attncalc.equations.operations.angles import Rotate, Sinusoids
-from attncalc.equations.operations.assembling import Add, Lookup, Patches
+from attncalc.equations.operations.assembling import Add, Patches
 from attncalc.equations.operations.distances import Alibi, RelativeBias
 from attncalc.equations.operations.entrywise import (
     KINDS,
@@ -40,6 +40,7 @@ from attncalc.grading.recipes.common import (
 )
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.fields import own_name, role_of
+from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Step
 
@@ -118,26 +119,18 @@ def of_scores(step: Step, steps: Steps) -> Iterator[Wrong]:
 
 
 def of_scale_not_asked(step: Step, problem: Attention, steps: Steps) -> Iterator[Wrong]:
-    """Yield scores divided by √d_k without a request, or too early."""
-    if problem.d_k <= 1:
+    """Yield what follows from scores divided by √d_k without a request."""
+    scores = steps.get(step.inputs[0])
+    if problem.d_k <= 1 or problem.scale != "none" or scores is None:
         return
-    root, is_asked = problem.d_k**0.5, problem.scale != "none"
-    plain = next(
-        (each.name for each in steps.values() if isinstance(each.operation, Scoring)), None
-    )
-    if plain is None:  # an equation defines the scores
-        return
-    by_root = f"the scores are divided by √d_k = √{problem.d_k}"
-    says = f"{by_root} already here" if is_asked else f"{by_root}, which is not asked for"
-    if step.name == plain:
-        yield "scale-not-asked", says, lambda read: times(done_right(step, read), 1 / root)
-    elif step.inputs[0] == plain and not is_asked:
-        others = step.inputs[1:]
-        yield (
-            "scale-not-asked",
-            says,
-            lambda read: step.operation.over(times(read(plain), 1 / root), *map(read, others)),
-        )
+    if isinstance(scores.operation, Scoring) and gradient_from(scores.name) is None:
+        says = f"the scores are divided by √d_k = √{problem.d_k}, which is not asked for"
+        yield "scale-not-asked", says, partial(_of_divided, step, problem.d_k**0.5)
+
+
+def _of_divided(step: Step, divisor: float, read: Read) -> Range:
+    scores, *others = map(read, step.inputs)
+    return step.operation.over(times(scores, 1 / divisor), *others)
 
 
 def of_weights(step: Step, steps: Steps) -> Iterator[Wrong]:
@@ -340,7 +333,6 @@ def _of_sinusoids(step: Step, operation: Sinusoids) -> Iterator[Wrong]:
 
 def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[Wrong]:
     first, *own = step.inputs
-    yield "rope-forgotten", f"{first} is not rotated", lambda read: read(first)
     if operation.scaling is not None:
         yield "rope-unscaled", "rope_scaling is left out", partial(_otherwise, step, scaling=None)
     if own:
@@ -381,7 +373,6 @@ def _of_relative(step: Step, operation: RelativeBias, problem: Attention) -> Ite
     def times_table(factor: float, read: Read) -> Range:
         return operation.over(read(scores), times(read(table), factor))
 
-    yield "rel-bias-forgotten", f"{table} is not added", lambda read: read(scores)
     yield "rel-bias-subtracted", f"{table} is subtracted", partial(times_table, -1.0)
     if scale != 1:
         says = f"{table} is added before the scores are scaled"
@@ -434,19 +425,6 @@ def _of_patches(step: Step, operation: Patches) -> Iterator[Wrong]:
         yield "patches-reshaped", says, in_lengths
 
 
-def _of_lookup(step: Step, operation: Lookup) -> Iterator[Wrong]:
-    ids, table = step.inputs
-    other = 1 - operation.first
-
-    def shifted(read: Read) -> Range:
-        rows: Matrix = read(table).low
-        # an id outside the table has no row: the nearest is as wrong as any
-        named = read(ids).map(lambda end: np.clip(end - other, 0, rows.shape[-2] - 1))
-        return Lookup().over(named, read(table))
-
-    yield "ids-off-by-one", f"ids count from {other}, and not from {operation.first}", shifted
-
-
 def of_mask(step: Step, operation: Mask) -> Iterator[Wrong]:
     """Yield the results with a mask that is shifted."""
     scores, *masks = step.inputs
@@ -477,7 +455,6 @@ OF_ANY: Mapping[type[Operation], Callable[..., Iterator[Wrong]]] = {
     Activate: _of_activation,
     Gate: _of_activation,
     Patches: _of_patches,
-    Lookup: _of_lookup,
 }
 OF_PLACES: Mapping[type[Operation], Callable[..., Iterator[Wrong]]] = {
     Rotate: _of_rotation,

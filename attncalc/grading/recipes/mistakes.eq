@@ -71,6 +71,9 @@ ConcatScores
     score-weights-transposed: sum(v[0,c] * tanh(sum(Q[i,a] * W[c,a] for a in columns(Q)) + sum(K[j,a] * W[c,a + columns(Q)] for a in columns(K)){b| + b[0,c]}) for c in d)  # {W} is transposed
     scores-transposed: Z[j in m, i in n] = S[i,j]  # the scores are transposed
 
+Scores, DistanceScores, AdditiveScores, ConcatScores
+    scale-not-asked: {wide|{!back|S[i,j] / sqrt(d_k)}}  # the scores are divided by √d_k = √{d_k}{unasked|, which is not asked for}{!unasked| already here}
+
 # Scale and cap
 DivideBySqrt
     scale-back-twice: {back|X[i,j] / d_k}  # the scale is used twice in the backward pass
@@ -93,7 +96,11 @@ DivideBySqrt, Multiply
 SoftCap
     cap-forgotten: X[i,j]  # the scores are not capped
 
-# Bias by distance
+# Positions, and bias by distance
+Rotate
+    rope-forgotten: {!back|X[i,j]}  # {X} is not rotated
+RelativeBias
+    rel-bias-forgotten: S[i,j]  # {table} is not added
 Alibi
     alibi-forgotten: S[i,j]  # slope times distance is not subtracted from the scores
     alibi-added: S[i,j] + slope[0,0] * abs(i + place - j)  # slope times distance is added to the scores, not subtracted
@@ -188,6 +195,8 @@ Concat
 Mean
     concat-for-mean: Z[i in n, x in heads(X) * columns(X)] = X[x // columns(X),i,x % columns(X)]  # the heads are set side by side, not averaged
     sum-for-mean: sum(X[h,i,c] for h in H)  # the heads are added, and not divided by their number
+Lookup
+    ids-off-by-one: table[min(max(ids[0,i] - {first|0}{!first|1}, 0), rows(table) - 1),c]  # ids count from {first|0}{!first|1}, and not from {first|1}{!first|0}
 Stack
     cache-order: {!layer|b[i,c] if i < rows(b) else a[i - rows(b),c]}  # {b} is put before {a}: a cache comes first
     cache-forgotten: {!layer|Z[i in n, c in d] = b[i,c]}  # {a} is left out

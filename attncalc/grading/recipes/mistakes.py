@@ -114,7 +114,7 @@ def of_equation(
     names |= _class_token(step, steps)
     known = {*names, *problem.names, *steps}
     given = found.given | _flags(step, attention) | {*found.tables}
-    given |= {"token"} & names.keys()
+    given |= {"token"} & names.keys() | {name for name, n in found.settings.items() if n}
     if int(found.settings.get("sharing", 1)) > 1:
         given |= {"shared"}
     for code, text, clause in _mistakes()[name]:
@@ -163,6 +163,8 @@ def _flags(step: Step, attention: Attention | None) -> set[str]:
         flags["values"] = not attention.is_bare("V")
         flags["several"] = attention.n_heads > 1
         flags["scaled"] = scale_of(attention) != 1
+        flags["unasked"] = attention.scale == "none"
+        flags["wide"] = attention.d_k > 1
     return {name for name, holds in flags.items() if holds}
 
 
