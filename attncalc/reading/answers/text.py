@@ -41,6 +41,7 @@ from attncalc.reading.answers.map_unread import (
     is_prose,
     lines_in_part,
     lines_that_may_state,
+    lines_with_names,
     may_go_on,
     unclear,
     words_beside,
@@ -235,12 +236,24 @@ def _take_map(
     _leave_lines(near, texts, found)
     if not of_map.is_complete(found.connections) and not any(e.of_map for e in found.unread):
         read = Counter(chain((each.line for each in found.connections), *said.values()))
-        may_state = Counter({*of_map.missed})
-        own = [each for each in lines if not is_open(each[1])]
-        for texts_of in (own, sentences_in(own)):
-            is_begun = bool(found.connections)
-            may_state |= Counter(lines_that_may_state(texts_of, labels, is_begun=is_begun))
-        _leave_lines((n for n in may_state if may_state[n] > read[n]), texts, found)
+        missed = Counter(of_map.missed.keys()) | _lines_missed(lines, heads, labels, found)
+        _leave_lines((n for n in missed if missed[n] > read[n]), texts, found)
+
+
+def _lines_missed(
+    lines: Sequence[tuple[int, str]], heads: Matrix | None, labels: Tokens, found: Collected
+) -> Counter[int]:
+    """Return the lines that seem to be of a map, each with the number of its statements."""
+    missed, is_begun = Counter[int](), bool(found.connections)
+    own = [each for each in lines if not is_open(each[1])]
+    for texts in (own, sentences_in(own)):
+        missed |= Counter(lines_that_may_state(texts, labels, is_begun=is_begun))
+    weighed = [each.line for each in found.taken if own_name(each.step) == "A"]
+    if heads is not None and weighed and not (missed or is_begun):
+        steps = {line for each in found.taken if each.what for line in each.lines}
+        below = [each for each in lines if each[0] > min(weighed) and each[0] not in steps]
+        missed |= Counter(lines_with_names(below, heads, labels))
+    return missed
 
 
 def _rows_on_lines(
