@@ -38,7 +38,6 @@ from attncalc.grading.recipes.inputs import (
     of_skipped,
     of_sum,
     of_weights,
-    scale_of,
 )
 from attncalc.grading.recipes.mistakes import of_equation, of_rewritten
 from attncalc.grading.recipes.roundings import roundings
@@ -103,7 +102,7 @@ def _of_inputs(
     if attention is None:
         yield from chain(of_skipped(step, steps), of_sum(step, steps))
     elif isinstance(operation, Mask):
-        yield from of_mask(step, operation, scale_of(attention))
+        yield from of_mask(step, operation)
     else:
         yield from chain(of_scores(step, steps), of_weights(step, steps), of_outputs(step, steps))
 
