@@ -132,7 +132,7 @@ _MASK = re.compile(r"([\s,;|&]+)[-−]?[^\W\d_]{3,20}\.?")
 _MASKS = re.compile(
     r"(?<=\d)(?:[\s,;|&]+(?P<word>[-−]?[^\W\d_]{3,20}\.?)(?:[\s,;|&]+(?P=word))*)(?=[\s|&\\]*$)"
 )
-"""The words at the end of a row of numbers, which are all the same."""
+"""The words at the end of a row of numbers, which are equal."""
 QUOTED = "an older version, quoted"
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
