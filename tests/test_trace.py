@@ -577,6 +577,34 @@ def test_padding_on_the_left_is_no_mistake_and_hides_none(kind: str) -> None:
     assert found.first.causes == ("every number is 1.5 times what it should be",)
 
 
+MASKS_OF_A_TRACE = {
+    "no score is masked": lambda causal, padded: causal & False,
+    "keep is left out": lambda causal, padded: causal,
+    "the causal mask is left out": lambda causal, padded: padded,
+    "keep is inverted": lambda causal, padded: causal | ~padded,
+}
+
+
+@pytest.mark.parametrize("kind", ["eager", "sdpa"])
+@pytest.mark.parametrize("cause", mostly_slow(list(MASKS_OF_A_TRACE), every=4))
+def test_a_missing_mask_of_two_is_named(kind: str, cause: str) -> None:
+    """Also where queries without keys are not compared."""
+    hub = pytest.importorskip("transformers")
+    config = hub.LlamaConfig(**SMALL | {"num_attention_heads": 2}, attn_implementation=kind)
+    model = redrawn(hub.LlamaForCausalLM(config))
+    keep = [0, 0, 1, 1, 0, 1]
+    later, padded = torch.ones(6, 6).triu(1) > 0, (torch.tensor(keep) == 0).expand(6, 6)
+    forbidden = MASKS_OF_A_TRACE[cause](later, padded)
+    mask = torch.zeros(1, 1, 6, 6).masked_fill(forbidden, float("-inf"))
+
+    def other(module: Any, args: Any, said: dict[str, Any]) -> Any:
+        return args, said | {"attention_mask": mask}
+
+    model.model.layers[1].self_attn.register_forward_pre_hook(other, with_kwargs=True)
+    inputs = {"input_ids": [[3, 3, 7, 1, 9, 4]], "attention_mask": [keep]}
+    assert cause in " ".join(trace(model, inputs, layer=1).first.causes)
+
+
 @pytest.mark.slow
 def test_embedded_tokens_are_an_input() -> None:
     hub = pytest.importorskip("transformers")

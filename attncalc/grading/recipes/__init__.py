@@ -27,6 +27,7 @@ from attncalc.grading.recipes.common import (
     transposed,
 )
 from attncalc.grading.recipes.inputs import (
+    in_rows_with_keys,
     of_gradient,
     of_mask,
     of_normalised,
@@ -103,7 +104,7 @@ def _of_inputs(
     if attention is None:
         yield from chain(of_skipped(step, steps), of_sum(step, steps))
     elif isinstance(operation, Mask):
-        yield from of_mask(step, operation, scale_of(attention))
+        yield from in_rows_with_keys(step, of_mask(step, operation, scale_of(attention)))
     else:
         yield from chain(of_scores(step, steps), of_weights(step, steps), of_outputs(step, steps))
 
