@@ -599,7 +599,7 @@ def in_rows_with_keys(step: Step, mistakes: Iterable[Wrong]) -> Iterator[Wrong]:
 
     def compared(make: Callable[[Read], Range | None], read: Read) -> Range | None:
         right = done_right(step, read)
-        without_keys = np.isneginf(right.low).all(axis=-1, keepdims=True)
+        without_keys = np.asarray(np.isneginf(right.low).all(axis=-1, keepdims=True))
         made = make(read) if without_keys.any() else None
         return made and made.replaced(without_keys, right)
 
