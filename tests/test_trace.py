@@ -200,6 +200,7 @@ def test_a_layer_within_a_model_is_traced_by_its_path() -> None:
     ("model", "inputs", "said", "problem"),
     [
         (lambda: 7, X, {}, "int is not a PyTorch model"),
+        (lambda: torch.nn.Transformer(8, 2, 1, 1), (X, X), {}, "layer='encoder.layers.0'"),
         (lambda: torch.nn.Linear(8, 2), X, {}, "Linear is not one of the modules read"),
         (lambda: Gpt2(), X[..., :7], {}, "Gpt2 cannot be run on these inputs: RuntimeError"),
         (lambda: Llama(width=8), X, {}, "normalization is unknown: pass norm='pre'"),

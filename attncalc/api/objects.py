@@ -16,7 +16,6 @@ from attncalc.reading.names import unknown
 
 _ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu"}
 _LEARNED = "the last token of X2 is the learned key and value (add_bias_kv)"
-_STACKS = ("TransformerEncoder", "TransformerDecoder", "Transformer")
 MODULES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer")
 
 
@@ -61,7 +60,7 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
         raise InputError(f"{str(module)[:60]} is not a PyTorch module: pass one, with its weights")
     check_tensors(module.state_dict())
     kind = type(module).__name__
-    _check_asked(kind, conventions)
+    _check_names(conventions)
     if kind not in MODULES:
         return plain_problem(module, _tokens(X, X2, X3), conventions)
     attention = module if kind == MODULES[0] else module.self_attn
@@ -86,13 +85,7 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
             raise type(error)(str(error).replace(f"{place}: ", f"{kind}: ")) from None
 
 
-def _check_asked(kind: str, conventions: dict[str, Any]) -> None:
-    """Refuse a stack of layers, and what is no field of a problem."""
-    if kind in _STACKS:
-        raise InputError(
-            f"{kind} is a stack of layers: pass one of them, as module.layers[0], with the tokens "
-            "that it reads, or trace(module, inputs, layer='layers.0')"
-        )
+def _check_names(conventions: dict[str, Any]) -> None:
     for name in conventions:
         if name not in (*Problem.__dataclass_fields__, "config"):
             raise InputError(unknown(name, Problem.__dataclass_fields__))

@@ -44,6 +44,7 @@ ENDS = fields_by_end(
     {"weight": "gamma", "bias": "beta", "scale": "gamma"},
 )
 """Fields by the ends of names that people give to their own modules."""
+_STACKS = ("TransformerEncoder", "TransformerDecoder", "Transformer")
 _HEADS = ("num_heads", "n_heads", "n_head", "num_attention_heads", "nhead", "heads", "h")
 _KEY_HEADS = ("num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_kv_head", "kv_heads")
 _WIDTHS = ("head_dim", "d_k", "dim_head", "head_size", "d_head")
@@ -70,6 +71,12 @@ def plain_problem(
         positions; and the config of its model.
     """
     kind = type(module).__name__
+    if kind in _STACKS:
+        layer = next(name for name, _ in module.named_modules() if name.endswith("layers.0"))
+        raise InputError(
+            f"{kind} is a stack of layers: pass one of them with the tokens that it reads, or "
+            f"trace(module, inputs, layer={layer!r})"
+        )
     conventions = dict(conventions)
     config = conventions.pop("config", None)
     found_fields = family_fields(module, len(next(iter(tokens.values()))), config)
