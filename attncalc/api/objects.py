@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.api.plain import plain_problem
+from attncalc.api.plain import activation_of, plain_problem
 from attncalc.api.saving import check_tensors
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
@@ -14,7 +14,6 @@ from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 from attncalc.reading.names import unknown
 
-_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu"}
 _LEARNED = "the last token of X2 is the learned key and value (add_bias_kv)"
 MODULES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer")
 
@@ -160,16 +159,13 @@ def unwrapped(model: Any) -> Any:
 def _settings(module: Any, *, is_decoder: bool) -> dict[str, Any]:
     if module.self_attn.bias_k is not None:
         raise InputError("add_bias_kv is supported for a MultiheadAttention alone, not in a layer")
-    activation = getattr(module.activation, "__name__", type(module.activation).__name__).lower()
-    if activation not in _ACTIVATIONS:
-        known = ", ".join(_ACTIVATIONS)
-        raise InputError(f"the activation {activation} is not one of those read: {known}")
-    if getattr(module.activation, "approximate", "none") == "tanh":
-        activation = "gelu-tanh"
+    if not (activation := activation_of(module.activation)):
+        name = getattr(module.activation, "__name__", type(module.activation).__name__)
+        raise InputError(f"the activation {name} is not one of those read: relu, gelu, silu")
     return {
         "block": "decoder" if is_decoder else "encoder",
         "norm": "pre" if module.norm_first else "post",
-        "activation": _ACTIVATIONS.get(activation, activation),
+        "activation": activation,
         "eps": str(module.norm1.eps),
         "causal": False,
     }
