@@ -607,6 +607,19 @@ def test_a_missing_mask_of_two_is_named(kind: str, cause: str) -> None:
 
 
 @pytest.mark.slow
+def test_masks_and_positions_of_other_forms_are_refused() -> None:
+    hub = pytest.importorskip("transformers")
+    model = redrawn(hub.LlamaForCausalLM(hub.LlamaConfig(**SMALL)))
+    ids = {"input_ids": [[3, 7, 1, 9]]}
+    later = torch.full((4, 4), float("-inf")).triu(1)[None, None]
+    with pytest.raises(InputError, match="attention_mask has 4 axes"):
+        trace(model, {**ids, "attention_mask": later})
+    assert trace(model, {**ids, "position_ids": [[2, 3, 4, 5]]}).agrees
+    with pytest.raises(InputError, match="one token after another"):
+        trace(model, {**ids, "position_ids": [[0, 0, 1, 2]]})
+
+
+@pytest.mark.slow
 def test_embedded_tokens_are_an_input() -> None:
     hub = pytest.importorskip("transformers")
     model = redrawn(hub.LlamaForCausalLM(hub.LlamaConfig(**SMALL)))

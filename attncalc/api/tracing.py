@@ -207,16 +207,14 @@ def _of_a_family(
     given = {_INPUTS[n]: as_array(each)[0] for n, each in arguments.items() if n in _INPUTS}
     if (embedded := arguments.get(_EMBEDDED)) is not None:  # only their number is read
         given["tokens"] = [0] * embedded.shape[-2]
-    conventions = dict(conventions)
-    mask = arguments.get(_MASK)
-    if mask is not None and not np.all(as_array(mask)[0]):
-        conventions["keep"] = as_array(mask)[0]
+    conventions = _with_padding(arguments.get(_MASK), conventions)
     state = model if config is None else model.state_dict()
     with saved(state, config) as folder:
         opened = Opened(folder, Given(**given))
         number = opened.model.count - 1 if layer is None else layer
         opened.take(conventions)
         fields = opened.layer(opened.model, number)
+        _check_positions(arguments.get("position_ids"), fields)
         path, *others = opened.model.places_of(number)
         if others:
             raise InputError(
@@ -241,6 +239,26 @@ def _of_a_family(
             **{**fields, **tokens, "title": title, "labels": labels, "remarks": opened.remarks}
         )
         return _Run(recorded, problem, opened.model.meanings, is_of_a_family=True)
+
+
+def _with_padding(mask: Any, conventions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return conventions with the padding that an attention_mask states."""
+    if mask is None:
+        return {**conventions}
+    found = as_array(mask)
+    if found.ndim != 2:
+        raise InputError(
+            f"{_MASK} has {found.ndim} axes: it is read as that of padding, (batch, tokens)"
+        )
+    return {**conventions} if found[0].all() else {**conventions, "keep": found[0]}
+
+
+def _check_positions(given: Any, fields: Mapping[str, Any]) -> None:
+    """Refuse positions of rope that are not those of one token after another."""
+    if given is None or fields.get("positions") != "rope":
+        return
+    if (np.diff(as_array(given)) != 1).any():
+        raise InputError("position_ids are not those of one token after another: leave them out")
 
 
 def _of_a_module(
