@@ -620,6 +620,23 @@ def test_masks_and_positions_of_other_forms_are_refused() -> None:
 
 
 @pytest.mark.slow
+def test_padding_of_a_decoder_is_read() -> None:
+    hub = pytest.importorskip("transformers")
+    sizes = {"d_model": 8, "vocab_size": 20, "max_position_embeddings": 16}
+    sides = {
+        f"{side}_{what}": 2
+        for side in ("encoder", "decoder")
+        for what in ("layers", "attention_heads")
+    }
+    model = redrawn(hub.BartForConditionalGeneration(hub.BartConfig(**sizes, **sides)))
+    inputs = {"input_ids": [[3, 4, 5]], "decoder_input_ids": [[2, 8, 9, 4]]}
+    of_decoder = {"decoder_attention_mask": [[0, 1, 1, 0]]}
+    for masks in (of_decoder, {**of_decoder, "attention_mask": [[1, 1, 0]]}):
+        found = trace(model, {**inputs, **masks})
+        assert (found.agrees, found.unmatched) == (True, ())
+
+
+@pytest.mark.slow
 def test_embedded_tokens_are_an_input() -> None:
     hub = pytest.importorskip("transformers")
     model = redrawn(hub.LlamaForCausalLM(hub.LlamaConfig(**SMALL)))
