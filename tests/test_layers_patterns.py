@@ -10,7 +10,7 @@ from conftest import Command
 
 from attncalc import Problem, read_problem, solve
 from attncalc.base.errors import InputError
-from attncalc.problem.attention import attention as attentions
+from attncalc.problem import problem as problems
 from attncalc.problem.samples import sample
 from attncalc.solving import long_inputs as blocks
 from attncalc.solving import solution as solutions
@@ -68,7 +68,7 @@ def test_an_attention_in_layers_shows_the_patterns_of_a_single_one(
     solution = solve(read_problem(sample(name).path))
     expected = solve(alone(solution, prefix, *tokens)).patterns
     if is_long:
-        monkeypatch.setattr(attentions, "LARGEST_KEPT", 0)
+        monkeypatch.setattr(problems, "LARGEST_KEPT", 0)
         monkeypatch.setattr(solutions, "LONG", 0)
         monkeypatch.setattr(blocks, "ROWS", 2)
     found = [each for each in solution.patterns if each.weights == f"{prefix}A"]

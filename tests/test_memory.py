@@ -16,7 +16,6 @@ from attncalc.base.rounding import Rounded, round_floats
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
-from attncalc.problem.attention import attention as problems
 from attncalc.reading.answers.answer import Answer, matrix_of_floats
 from attncalc.solving import connections
 from attncalc.solving import limits as memory
@@ -74,7 +73,7 @@ def long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounding, "AT_ONCE", 2**13)
     monkeypatch.setattr(blocks, "ROWS", 16)
     monkeypatch.setattr(blocks, "AREA", 0)
-    monkeypatch.setattr(problems.Attention, "is_long", property(lambda _: True))
+    monkeypatch.setattr(Problem, "is_long", property(lambda _: True))
 
 
 def random_problem(n: int = N, m: int = N, heads: int = 1, **fields: Any) -> Problem:

@@ -18,6 +18,7 @@ from attncalc.writing.files import (
     descriptor_of,
     write_files,
 )
+from attncalc.writing.forms import form_of
 
 
 class Target(NamedTuple):
@@ -25,6 +26,11 @@ class Target(NamedTuple):
 
     place: Path | None = None
     is_folder: bool = False
+
+    @property
+    def form(self) -> str | None:
+        """The form that the ending of the file asks for; None if there is none."""
+        return None if self.place is None else form_of(self.place.suffix)
 
 
 STDOUT = Target()

@@ -52,16 +52,11 @@ def _listed(values: Matrix) -> list[float]:
 
 _FIELDS: Mapping[str, Callable[[Any], Any]] = {
     "scale": Fraction,
-    "softcap": lambda value: value,
-    "window": lambda value: value,
-    "sinks": _listed,
-    "alibi_slopes": _listed,
-    "rope_base": lambda value: value,
-    "rope_pairing": str,
-    "rope_dims": int,
-    "qk_norm": str,
+    **dict.fromkeys(("sinks", "alibi_slopes"), _listed),
 }
-"""Keyword arguments that are fields of a problem, and how they are given there."""
+"""Keyword arguments that are other types of numbers as fields of a problem."""
+_AS_THEY_ARE = ("softcap", "window", "rope_base", "rope_pairing", "rope_dims", "qk_norm")
+"""Keyword arguments that are fields of a problem."""
 _GAINS = {"q_gain": "gamma_Q", "k_gain": "gamma_K"}
 
 
@@ -116,6 +111,7 @@ class Case:
         elif call.get("is_causal"):
             found |= {"causal": True, "causal_alignment": self.alignment}
         found |= {name: make(call[name]) for name, make in _FIELDS.items() if name in call}
+        found |= {name: call[name] for name in _AS_THEY_ARE if name in call}
         if "alibi_slopes" in call:
             found["alibi"] = True
         if "rope_base" in call:

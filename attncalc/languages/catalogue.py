@@ -102,7 +102,8 @@ class Catalogue:
 
     def _translation(self, text: str, strict: bool) -> str | None:
         """Return a sentence in this language by the messages with names that it may be, or None."""
-        matches = [*self._matches(text)] if len(text) <= LONGEST else []
+        messages = self._varied if len(text) <= LONGEST else ()
+        matches = [(each, match) for each in messages if (match := each.found.fullmatch(text))]
         for is_whole in (True,) if strict else (True, False):
             for message, match in matches:
                 found = match.groupdict().items()
@@ -110,12 +111,6 @@ class Catalogue:
                 if None not in parts.values() and (is_whole or message.has_words):
                     return message.said.format(**parts)
         return None
-
-    def _matches(self, text: str) -> Iterator[tuple[_Message, re.Match[str]]]:
-        """Yield the messages with names that a sentence may be."""
-        for message in self._varied:
-            if match := message.found.fullmatch(text):
-                yield message, match
 
     @property
     def has_comma(self) -> bool:

@@ -15,7 +15,7 @@ from attncalc.base.text import distinct_names, harmless, numbered, shortened
 from attncalc.base.typed import exact, quoted
 from attncalc.base.types import Matrix
 from attncalc.problem.arrangement import arranged
-from attncalc.problem.attention.attention import Attention, size_of
+from attncalc.problem.attention.attention import LARGEST_KEPT, Attention, size_of
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.field import IMAGE, LAYERS
 from attncalc.problem.fields import (
@@ -442,6 +442,11 @@ class Problem(Outer):
         """The number of scores, of all heads together, in the largest attention."""
         return max((each.scores for each in self.attentions), default=0)
 
+    @property
+    def is_long(self) -> bool:
+        """Whether a matrix of all scores is too large to keep by default."""
+        return self.most_scores > LARGEST_KEPT
+
     def attention_of(self, step: str) -> Attention:
         """Return the attention of a step; the problem itself for any other step."""
         return self.calculation.part_of(step).attention or self
@@ -523,12 +528,15 @@ class Problem(Outer):
         Separate heads are side by side again if they were given so, weights are (out, in) if the
         given ones are, and a list is a list.
         """
+        found = np.empty(matrix.size, matrix.dtype)
+        found[self.places_of(name).ravel()] = matrix.ravel()
+        return self.as_listed(name, found.reshape(self.stored(name).shape))
+
+    def places_of(self, name: str) -> Matrix:
+        """Return, for each number of a given matrix in the internal layout, its place as given."""
         shape = self.stored(name).shape
         # the numbers 0, 1, 2, … show where each number goes: `turned` is the only place that knows
-        places = self.turned(name, np.arange(int(np.prod(shape))).reshape(shape))
-        found = np.empty(places.size, matrix.dtype)
-        found[places.ravel()] = matrix.ravel()
-        return self.as_listed(name, found.reshape(shape))
+        return self.turned(name, np.arange(int(np.prod(shape))).reshape(shape))
 
     def as_listed(self, name: str, matrix: Matrix) -> Matrix:
         """Return a matrix as stored, or as a list of numbers if it was given as one."""

@@ -120,10 +120,5 @@ def _note_ragged(
     other = lengths.index(usual) + 1 if lengths else 0
     for i, length in enumerate(lengths):
         if length != usual:
-            faults.add(
-                f"{name}, row {i + 1}{line(i)}: {_entries(length)}, where row {other} has {usual}"
-            )
-
-
-def _entries(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count} entries"
+            entries = "1 entry" if length == 1 else f"{length} entries"
+            faults.add(f"{name}, row {i + 1}{line(i)}: {entries}, where row {other} has {usual}")

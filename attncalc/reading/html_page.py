@@ -24,17 +24,8 @@ _MARKS = {"b": "**", "strong": "**", "u": "__", "i": "*", "em": "*", "mark": "**
 _LANGUAGE = re.compile(r"<html lang=\"?(\w{2})\b")
 _SKIPPED = ("style", "script", "template", "svg", "title", "head", "noscript", "button", "select",
             "annotation-xml")  # fmt: skip
-_BESIDE = (
-    "facts",
-    "equation",
-    "work",
-    "legend",
-    "remark",
-    "on-paper",
-    "unseen",
-    "label",
-    "patterns",
-)
+_BESIDE = ("facts", "equation", "work", "legend", "remark", "on-paper", "unseen", "label",
+           "patterns")  # fmt: skip
 """Classes of the elements beside the matrices of attncalc's own pages."""
 _VOID = ("meta", "link", "br", "img", "input", "hr", "col", "wbr", "base", "source", "mspace")
 _BLOCKS = ("p", "div", "li", "ul", "ol", "section", "main", "article", "pre", "br", "summary",

@@ -39,6 +39,10 @@ _TYPES = {
 _HALVES = {"F16": "float16", "BF16": "bfloat16"}
 
 
+class _Wrong(Exception):  # noqa: N818 - a reason, which the reader completes
+    """Why a file cannot be read."""
+
+
 class Entry(NamedTuple):
     """The header of a tensor: its type, its shape, and the place of its bytes."""
 
@@ -64,7 +68,10 @@ class Tensors(Mapping[str, Matrix]):
         self.place = place
         self._path = path
         self._content = content if path is None else b""
-        self._start, self.metadata, self.entries = _read_header(place, content)
+        try:
+            self._start, self.metadata, self.entries = _read_header(content)
+        except _Wrong as why:
+            raise InputError(f"{place}: cannot be read as safetensors: {why}") from None
 
     def __getitem__(self, name: str) -> Matrix:
         """Return a tensor; float16 and bfloat16 become float32, which represents them exactly."""
@@ -142,88 +149,81 @@ def _widen(dtype: str, halves: Matrix, wide: Matrix) -> None:
         wide[...] = halves
 
 
-def _read_header(place: str, content: Content) -> _Read:
+def _read_header(content: Content) -> _Read:
     """Return the offset of the tensors, and their entries, after all checks."""
     size = len(content)
     if size <= LENGTH:
-        raise _wrong(place, f"its {size} bytes hold no header: it is cut off")
+        raise _Wrong(f"its {size} bytes hold no header: it is cut off")
     length = int.from_bytes(content[:LENGTH], "little")
     if length > size - LENGTH:
-        raise _wrong(
-            place,
+        raise _Wrong(
             f"its header should have {_bytes(length)}, and the file has {_bytes(size)}: it is "
-            "damaged or cut off",
+            "damaged or cut off"
         )
     if length > MOST_HEADER:
-        raise _wrong(
-            place, f"its header has {in_units(length)}, where {in_units(MOST_HEADER)} are read"
-        )
+        raise _Wrong(f"its header has {in_units(length)}, where {in_units(MOST_HEADER)} are read")
     start = LENGTH + length
-    pairs = _parsed(place, content[LENGTH:start])
-    entries = _entries(place, pairs, size - start)
-    _check_places(place, entries, size - start)
-    return start, _metadata(place, pairs), entries
+    pairs = _parsed(content[LENGTH:start])
+    entries = _entries(pairs, size - start)
+    _check_places(entries, size - start)
+    return start, _metadata(pairs), entries
 
 
-def _metadata(place: str, pairs: Pairs) -> dict[str, str]:
+def _metadata(pairs: Pairs) -> dict[str, str]:
     """Return the metadata of the file: texts by name."""
     said = next((value for name, value in pairs if name == _METADATA), Pairs())
     texts: dict[str, Any] = dict(said) if isinstance(said, Pairs) else {"": None}
     if not all(isinstance(text, str) for text in texts.values()):
-        raise _wrong(place, f"{_METADATA} in its header is not an object of texts")
+        raise _Wrong(f"{_METADATA} in its header is not an object of texts")
     return texts
 
 
-def _parsed(place: str, header: bytes) -> Pairs:
+def _parsed(header: bytes) -> Pairs:
     try:
         content = json.loads(header.decode("utf-8"), object_pairs_hook=Pairs)
     except UnicodeDecodeError:
-        raise _wrong(place, "its header is not UTF-8 text") from None
+        raise _Wrong("its header is not UTF-8 text") from None
     except (ValueError, RecursionError):
-        raise _wrong(place, "its header is not JSON") from None
+        raise _Wrong("its header is not JSON") from None
     if not isinstance(content, Pairs):
-        raise _wrong(place, "its header is not a JSON object")
+        raise _Wrong("its header is not a JSON object")
     return content
 
 
-def _entries(place: str, pairs: Pairs, size: int) -> dict[str, Entry]:
+def _entries(pairs: Pairs, size: int) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     for name, said in pairs:
         if name in entries:
-            raise _wrong(place, f"its header names {quoted(name)} twice")
+            raise _Wrong(f"its header names {quoted(name)} twice")
         if name != _METADATA:
-            entries[name] = _entry(place, name, said, size)
+            entries[name] = _entry(name, said, size)
     return entries
 
 
-def _entry(place: str, name: str, said: Any, size: int) -> Entry:
+def _entry(name: str, said: Any, size: int) -> Entry:
     """Return the entry of a tensor, after a check that it fits in the file."""
     fields = dict(said) if isinstance(said, Pairs) else {}
     said_of: list[Any] = [fields.get(key) for key in ("dtype", "shape", "data_offsets")]
     dtype, shape, offsets = said_of
+    called = quoted(name)
     if not (_are_counts(shape) and _are_counts(offsets) and len(offsets) == 2):
-        raise _wrong(place, f"{quoted(name)} has no dtype, shape and data_offsets in its header")
+        raise _Wrong(f"{called} has no dtype, shape and data_offsets in its header")
     if not isinstance(dtype, str) or dtype not in _TYPES:
-        raise _wrong(
-            place, f"{quoted(name)} is of type {quoted(str(dtype))}: read are {', '.join(_TYPES)}"
-        )
+        raise _Wrong(f"{called} is of type {quoted(str(dtype))}: read are {', '.join(_TYPES)}")
     if len(shape) > MOST_AXES:
-        raise _wrong(
-            place, f"{quoted(name)} has {len(shape)} dimensions, where {MOST_AXES} are read"
-        )
+        raise _Wrong(f"{called} has {len(shape)} dimensions, where {MOST_AXES} are read")
     start, end = offsets
     needed = prod(shape) * np.dtype(_TYPES[dtype]).itemsize
     if not start <= end <= size:
-        raise _wrong(
-            place,
-            f"{quoted(name)} should be bytes {start:,} to {end:,}, and {size:,} follow the "
-            "header: it is damaged or cut off",
+        raise _Wrong(
+            f"{called} should be bytes {start:,} to {end:,}, and {size:,} follow the header: it is "
+            "damaged or cut off"
         )
     if end - start != needed:
-        raise _wrong(
-            place,
-            f"{quoted(name)} is {_size(shape)} of {dtype}, which takes {_bytes(needed)}, and "
-            f"should have {_bytes(end - start)}",
+        axes = " × ".join(map(str, shape)) or "one number"
+        raise _Wrong(
+            f"{called} is {axes} of {dtype}, which takes {_bytes(needed)}, and should have "
+            f"{_bytes(end - start)}"
         )
     return Entry(dtype, tuple(shape), start, end)
 
@@ -235,21 +235,13 @@ def _are_counts(given: Any) -> bool:
     )
 
 
-def _check_places(place: str, entries: Mapping[str, Entry], size: int) -> None:
+def _check_places(entries: Mapping[str, Entry], size: int) -> None:
     """Refuse tensors that share bytes, and bytes that belong to none."""
     placed = sorted(((each.start, each.end, name) for name, each in entries.items()))
     filled = [each for each in placed if each[1] > each[0]]
     for (_, end, name), (start, _, other) in pairwise(filled):
         if start < end:
-            raise _wrong(place, f"{quoted(name)} and {quoted(other)} overlap in the file")
+            raise _Wrong(f"{quoted(name)} and {quoted(other)} overlap in the file")
     used = sum(end - start for start, end, _ in filled)
     if used != size:
-        raise _wrong(place, f"{_bytes(size - used)} of it belong to no tensor")
-
-
-def _size(shape: Sequence[int]) -> str:
-    return " × ".join(map(str, shape)) or "one number"
-
-
-def _wrong(place: str, why: str) -> InputError:
-    return InputError(f"{place}: cannot be read as safetensors: {why}")
+        raise _Wrong(f"{_bytes(size - used)} of it belong to no tensor")

@@ -144,10 +144,7 @@ class ProblemFamily:
 
     def _turned(self, name: str, matrices: Matrix) -> Matrix:
         """Return given matrices with tokens as rows and weights (in, out)."""
-        shape = matrices.shape[1:]
-        # the numbers 0, 1, 2, … show where each entry goes: `turned` is the only place that knows
-        places = self.problem.turned(name, np.arange(int(np.prod(shape))).reshape(shape))
-        turned: Matrix = matrices.reshape(len(matrices), -1)[:, places]
+        turned: Matrix = matrices.reshape(len(matrices), -1)[:, self.problem.places_of(name)]
         return turned if turned.ndim == 4 else turned[:, np.newaxis]
 
 

@@ -44,7 +44,7 @@ from attncalc.reading.scans import Scanned, read_file
 from attncalc.reading.sets import is_set, of_another_code
 from attncalc.solving.plan import plan
 from attncalc.writing.document import Document, Extent, Field, Scan, Verdict
-from attncalc.writing.forms import FORMS, form_of
+from attncalc.writing.forms import FORMS
 from attncalc.writing.reports import many
 from attncalc.writing.reports.hints import hint
 from attncalc.writing.reports.many import Marked, Shown
@@ -93,8 +93,7 @@ def _check_dumps(flags: Mapping[str, Any]) -> int:
     why = "{} is for answers to a problem, and these are two dumps"
     refuse(flags, ("sheet", "steps", "weight", "reading"), why)
     target = target_of("--out", flags["out"])
-    implied = None if target.place is None else form_of(target.place.suffix)
-    form = flags["format"] or implied or "table"
+    form = flags["format"] or target.form or "table"
     if form not in OF_DUMPS:
         raise InputError(f"two dumps are compared as {', '.join(OF_DUMPS)}, and not as {form}")
     places = flags["file"], flags["answers"][0]
@@ -185,11 +184,10 @@ def _form(form: str | None, page: Target) -> str:
         return form or "table"
     if page.place.suffix.lower() == f".{PDF}":
         return PDF
-    implied = form_of(page.place.suffix)
-    if implied not in OF_MARKS:
+    if page.form not in OF_MARKS:
         endings = ", ".join([*(FORMS[each][0] for each in OF_MARKS), f".{PDF}"])
         raise OutputError(f"{page.place}: end the name in {endings}, or pass --format")
-    return implied
+    return page.form
 
 
 def _places(answers: Sequence[str]) -> list[str] | None:

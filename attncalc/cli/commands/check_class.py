@@ -31,36 +31,10 @@ from attncalc.reading.gradebook import SYSTEMS, Gradebook, read_gradebook
 from attncalc.reading.hints import hints_in
 from attncalc.reading.roster import Student
 from attncalc.reading.scans import read_file
-from attncalc.reading.sets import (
-    ClassSet,
-    Paired,
-    anonymous,
-    pairs,
-    read_set,
-    unnamed,
-)
+from attncalc.reading.sets import ClassSet, Paired, anonymous, pairs, read_set, unnamed
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
-from attncalc.writing.forms import form_of
-from attncalc.writing.reports.gradebook import (
-    NO_ANSWER,
-    ClassRow,
-    Outcome,
-    Stray,
-    Who,
-    as_csv,
-    class_document,
-    column_of,
-    feedback,
-    filled,
-    gradebook,
-    names_of,
-    not_marked,
-    outcome,
-    points_of_column,
-    totals_of,
-)
-from attncalc.writing.reports.gradebook import overview as overview_of
+from attncalc.writing.reports import gradebook as reports
 from attncalc.writing.reports.many import Marked, Shown, page_of
 
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
@@ -68,8 +42,8 @@ TABLES = ("table", "csv")
 HIDDEN = "(hidden)"
 """The name of a file in an anonymous table."""
 UNCLEAR = "the names of files do not say which answer it is"
-Rows = Mapping[int, tuple[Outcome, ...]]
-NOTHING = Marked("", None, NO_ANSWER)
+Rows = Mapping[int, tuple[reports.Outcome, ...]]
+NOTHING = Marked("", None, reports.NO_ANSWER)
 """The result of an answer that was not handed in."""
 
 
@@ -125,31 +99,33 @@ def check_class(flags: Mapping[str, Any]) -> int:
     rows, pages = _marked(given, named, paired, way, flags["jobs"] or cores())
     entries = list(_entries(given, samples, way, rows, late))
     strays = [
-        Stray(str(each.place), each.why, "replaced" if each.is_replaced else "unmatched")
+        reports.Stray(str(each.place), each.why, "replaced" if each.is_replaced else "unmatched")
         for each in unpaired
     ]
     strays += copied(given, paired, rows, rules)
     if flags["anonymous"]:
         entries.sort(key=lambda each: each.student)  # the order of the list would name them
-        strays = [Stray(HIDDEN, "its name may identify a student", each.what) for each in strays]
+        strays = [
+            reports.Stray(HIDDEN, "its name may identify a student", each.what) for each in strays
+        ]
     in_table = wants_table and table != STDOUT  # the class is on the screen, too
     steps = list(dict.fromkeys(name for key in samples for name in key.steps))
     lines = list(
-        as_csv(entries, strays, steps, shown.in_cell)
+        reports.as_csv(entries, strays, steps, shown.in_cell)
         if book is None
         else _gradebook(book, entries, () if in_table else strays, given, shown)
     )
     language = samples[0].problem.language
-    at_a_glance = partial(overview_of, entries, given.place.resolve().name, language)
+    at_a_glance = partial(reports.overview, entries, given.place.resolve().name, language)
     outputs = [] if page.place is None else [_pages(page.place, form, pages, given)]
-    outputs += [output(to, written(at_a_glance(), _form(to), to)) for to in overview]
+    outputs += [output(to, written(at_a_glance(), to.form or "markdown", to)) for to in overview]
     if wants_table:
         outputs.append(output(table, iter(lines)))
     if not wants_table and (book or (page.place is None and flags["format"] == "csv")):
         outputs.append(output(STDOUT, iter(lines)))
     elif in_table or not wants_table:
         several = len(given.problems) > 1
-        document = class_document(
+        document = reports.class_document(
             entries, strays, shown.in_words, several=several, language=language
         )
         outputs.append(output(STDOUT, tables_of(document, STDOUT)))
@@ -168,13 +144,13 @@ def _book(asked: str | None, given: ClassSet) -> Gradebook | None:
 
 def _gradebook(
     book: Gradebook,
-    entries: Sequence[ClassRow],
-    strays: Sequence[Stray],
+    entries: Sequence[reports.ClassRow],
+    strays: Sequence[reports.Stray],
     given: ClassSet,
     shown: Shown,
 ) -> Iterator[str]:
     """Yield the gradebook, and print which marks it lacks, and what a person should look at."""
-    totals, names = list(totals_of(entries)), names_of(entries)
+    totals, names = list(reports.totals_of(entries)), reports.names_of(entries)
     title = given.place.resolve().name
     absent = [each for n, each in enumerate(totals) if book.rows and n not in book.students]
     lacking = {
@@ -188,10 +164,10 @@ def _gradebook(
     for place, why, what in strays:
         note(f"{what}: {place}: {why}")
     if not book.rows:
-        return gradebook(book.system, totals, title, shown.in_cell)
+        return reports.gradebook(book.system, totals, title, shown.in_cell)
     for each in book.notes:
         note(each)
-    headings, at = book.rows[0], column_of(book.rows, title)
+    headings, at = book.rows[0], reports.column_of(book.rows, title)
     if at < len(headings):
         note(f"the total is in the column {quoted(headings[at])}")
     else:
@@ -199,11 +175,11 @@ def _gradebook(
             f'the total is in a new column, "{title}": a set in a folder that is named as an '
             "assignment fills its column"
         )
-    points, most = points_of_column(book.rows, title), sum(totals[0].possible)
+    points, most = reports.points_of_column(book.rows, title), sum(totals[0].possible)
     if points and points != most:
         note(f"totals out of {float(most):g} are scaled to the {float(points):g} of this column")
     whose = [None if place is None else totals[place] for place in book.students]
-    return filled(book.rows, whose, title, shown.in_cell, book.delimiter)
+    return reports.filled(book.rows, whose, title, shown.in_cell, book.delimiter)
 
 
 def _target_of_overview(out: str | None) -> list[Target]:
@@ -211,10 +187,6 @@ def _target_of_overview(out: str | None) -> list[Target]:
     if target.place is not None and target.place.suffix not in (".html", ".htm", ".md"):
         raise InputError(f"--overview {out}: end the name in .html or .md")
     return [] if out is None else [target]
-
-
-def _form(target: Target) -> str:
-    return ("" if target.place is None else form_of(target.place.suffix)) or "markdown"
 
 
 def _check_flags(flags: Mapping[str, Any], page: Target) -> None:
@@ -249,7 +221,7 @@ def _marked(
 ) -> tuple[Rows, dict[str, str]]:
     """Return each student's rows, and the pages by the names of students' folders."""
     works = list(_works(given, named, paired))
-    rows, pages = dict[int, tuple[Outcome, ...]](), dict[str, str]()
+    rows, pages = dict[int, tuple[reports.Outcome, ...]](), dict[str, str]()
     marked = zip(works, mapped(partial(_mark, way), works, jobs), strict=True)
     for work, (outcomes, page) in counted(marked, len(works)):
         rows[work.place], pages[work.student.folder] = outcomes, page
@@ -284,28 +256,28 @@ def _works(given: ClassSet, named: Sequence[Student], paired: Sequence[Paired]) 
         )
 
 
-def _mark(way: _Way, work: _Work) -> tuple[tuple[Outcome, ...], str]:
+def _mark(way: _Way, work: _Work) -> tuple[tuple[reports.Outcome, ...], str]:
     """Mark the answers of a student, and return their rows and the page."""
     made = [
         _mark_one(way, name, file, answer, work.named)
         for (name, file), answer in zip(work.handed, work.answers, strict=True)
     ]
     _, write = FORMS[way.form]
-    page = write(feedback(work.student.name, [page for _, page in made]))
+    page = write(reports.feedback(work.student.name, [page for _, page in made]))
     return tuple(row for row, _ in made), page
 
 
 def _mark_one(
     way: _Way, name: str, file: Path, answer: Paired | None, student: Student
-) -> tuple[Outcome, Document]:
+) -> tuple[reports.Outcome, Document]:
     problem = read_problem(file)
     key = key_of(problem, way.rules)
     rules = marking.rules_of_one(way.rules, key)
     possible = possible_of(key, rules)
     marked = NOTHING if answer is None else _attempt(key, answer, rules, way, student)
-    row = outcome(marked, "" if answer is None else answer.how, possible)
+    row = reports.outcome(marked, "" if answer is None else answer.how, possible)
     if marked.marking is None:
-        return row, not_marked(name, marked.error, problem.language)
+        return row, reports.not_marked(name, marked.error, problem.language)
     return row, page_of(marked, way.shown)
 
 
@@ -327,23 +299,19 @@ def _attempt(key: Key, paired: Paired, rules: Rules, way: _Way, student: Student
 
 
 def _entries(
-    given: ClassSet,
-    samples: Sequence[Key],
-    way: _Way,
-    rows: Rows,
-    late: Container[tuple[int, int]],
-) -> Iterator[ClassRow]:
+    given: ClassSet, samples: Sequence[Key], way: _Way, rows: Rows, late: Container[tuple[int, int]]
+) -> Iterator[reports.ClassRow]:
     """Yield a row for each student and problem, in the order of the list."""
     possible = (possible_of(key, marking.rules_of_one(way.rules, key)) for key in samples)
-    none = tuple(outcome(NOTHING, "", each) for each in possible)
+    none = tuple(reports.outcome(NOTHING, "", each) for each in possible)
     for place, student in enumerate(given.students):
-        who = Who(*map(on_a_line, (*student[:4], *student.parts)))
+        who = reports.Who(*map(on_a_line, (*student[:4], *student.parts)))
         for number, made in enumerate(rows.get(place, none)):
             named, is_late = given.problems[number], (place, number) in late
-            yield ClassRow(who, named, made, is_late)
+            yield reports.ClassRow(who, named, made, is_late)
 
 
-def _ends(entries: Sequence[ClassRow], strays: Sequence[Stray]) -> int:
+def _ends(entries: Sequence[reports.ClassRow], strays: Sequence[reports.Stray]) -> int:
     facts = [each.outcome.fact for each in entries if each.outcome.place]
     if not any(facts):
         return UNREAD
@@ -358,7 +326,9 @@ FIRST, SUSPECT = 3, Fraction(3, 4)
 """Steps that the tokens give, and their mean points from which an answer is to its own problem."""
 
 
-def copied(given: ClassSet, paired: Sequence[Paired], rows: Rows, rules: Rules) -> Iterator[Stray]:
+def copied(
+    given: ClassSet, paired: Sequence[Paired], rows: Rows, rules: Rules
+) -> Iterator[reports.Stray]:
     """Yield answers whose first steps are wrong, and right for the problem of another student."""
 
     @cache
@@ -375,7 +345,7 @@ def copied(given: ClassSet, paired: Sequence[Paired], rows: Rows, rules: Rules) 
             for place, student in enumerate(given.students):
                 if place != each.student and _has_numbers(answer, key(place, each.problem)):
                     why = f"its numbers are those of the problem of {student.called}"
-                    yield Stray(str(each.place), why, "to review")
+                    yield reports.Stray(str(each.place), why, "to review")
 
 
 def _has_numbers(answer: Answer, key: Key) -> bool:

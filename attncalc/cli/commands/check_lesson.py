@@ -37,7 +37,6 @@ from attncalc.reading.lesson import (
 )
 from attncalc.reading.sums import Sum, half_unit, meant_instead, sums_in
 from attncalc.reading.table_sums import sums_of_tables
-from attncalc.writing.forms import form_of
 from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
 
 FORMS = ("table", "markdown", "latex", "html", "json")
@@ -56,7 +55,7 @@ def check_lessons(flags: Mapping[str, Any]) -> int:
     """Check documents, write the findings, and return the exit code."""
     refuse(flags, (*_OF_MARKS, *GIVEN), "{} is for answers to a problem, and not for --lesson")
     target = target_of("--out", flags["out"])
-    form = flags["format"] or (form_of(target.place.suffix) if target.place else "table")
+    form = flags["format"] or (target.form if target.place else "table")
     if form not in FORMS:
         raise InputError(f"lessons are reported as {', '.join(FORMS)}, and not as {form}")
     said = {name: each for name, each in conventions_of(flags).items() if name != "title"}

@@ -20,7 +20,6 @@ from attncalc.conforming.reference import expected
 from attncalc.conforming.running import PLAIN, Inside, Kernel, command
 from attncalc.conforming.suite import Report
 from attncalc.conforming.suite import conform as run
-from attncalc.writing.forms import form_of
 from attncalc.writing.reports import conform as reports
 
 FORMS = ("table", "markdown", "latex", "html", "json", "junit")
@@ -47,9 +46,8 @@ def conform(flags: Mapping[str, Any]) -> int:
         return 0
     target = target_of("--out", flags["out"])
     badge = None if flags["badge"] is None else target_of("--badge", flags["badge"])
-    ending = "" if target.place is None else target.place.suffix
-    implied = "junit" if ending == ".xml" else form_of(ending) or "table"
-    form = flags["format"] or implied
+    is_xml = target.place is not None and target.place.suffix == ".xml"
+    form = flags["format"] or ("junit" if is_xml else target.form or "table")
     kernel, name = _kernel(flags)
     check_targets(target, *([badge] if badge else []))
     try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
+from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.flags.fields import flag_of
 from attncalc.cli.streams import note, receive
 from attncalc.problem.fields import (
@@ -110,11 +111,9 @@ def conventions_of(flags: Mapping[str, Any]) -> dict[str, Any]:
             if name in given:
                 raise InputError(f"{flag_of(name)} and --no-{name} together: give one of them")
             given[name] = setting.off
-    for name in given.keys() & SETTINGS:
-        try:
+    with as_flags():
+        for name in given.keys() & SETTINGS:
             read_setting(name, given[name])
-        except InputError as error:  # its text starts with the name
-            raise InputError(f"{flag_of(name)}{str(error).removeprefix(name)}") from None
     return given
 
 

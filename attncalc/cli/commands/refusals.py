@@ -21,8 +21,7 @@ def as_flags(names: Container[str] | None = None) -> Iterator[None]:
         found = _NAME.match(str(error))
         if found is None or (names is not None and found[0] not in names):
             raise
-        flag = found[0].replace("_", "-")
-        raise InputError(f"--{flag}{str(error)[found.end() :]}") from None
+        raise InputError(f"{flag_of(found[0])}{str(error)[found.end() :]}") from None
 
 
 def refuse(flags: Mapping[str, Any], names: Iterable[str], why: str) -> None:

@@ -145,16 +145,6 @@ class Attention(AttentionFields):
         return self.n_heads * self.n * self.m
 
     @property
-    def most_scores(self) -> int:
-        """The number of scores of the largest attention of a calculation, of all heads together."""
-        return self.scores
-
-    @property
-    def is_long(self) -> bool:
-        """Whether a matrix of all scores is too large to keep by default."""
-        return self.most_scores > LARGEST_KEPT
-
-    @property
     def n_past(self) -> int:
         """The number of earlier keys, from a cache."""
         return self.tokens_of("past_K")

@@ -93,10 +93,10 @@ def _positioned(attention: Attention) -> Iterator[Step]:
         if attention.positions == "sinusoidal":
             base = Fraction(attention.positions_base)
             waves = Sinusoids(sinusoidal_place(attention, X), base)
-            yield Step(P, "positions", waves, (X,), axes[X], "features")
+            yield Step(P, TITLES[P], waves, (X,), axes[X], "features")
         elif getattr(attention, P) is None:
             continue
-        yield Step(f"{X}_P", "tokens at their places", Add(), (X, P), axes[X], "features")
+        yield Step(f"{X}_P", TITLES[f"{X}_P"], Add(), (X, P), axes[X], "features")
 
 
 def sinusoidal_place(attention: Attention, tokens: str) -> int:
@@ -182,8 +182,8 @@ def _rotated(attention: Attention) -> Iterator[Step]:
     )
     queries, keys = _pair(attention)
     own = tuple(attention.those_given("rope_frequencies"))
-    yield Step("Q_rot", "rotated queries", of_queries, (queries, *own))
-    yield Step("K_rot", "rotated keys", of_keys, (keys, *own), "keys", "features")
+    yield Step("Q_rot", TITLES["Q_rot"], of_queries, (queries, *own))
+    yield Step("K_rot", TITLES["K_rot"], of_keys, (keys, *own), "keys", "features")
 
 
 def _scored(attention: Attention) -> Iterator[Step]:
@@ -205,7 +205,7 @@ def _scored(attention: Attention) -> Iterator[Step]:
     is_exact = attention.qk_norm == attention.positions == "none" and attention.is_decimal
     kind = OPERATIONS.get(attention.score)
     scoring = kind() if kind else Scores(attention.normalizer == "sum" and not is_exact)
-    yield Step("S", "scores", scoring, (queries, keys, *inside), "queries", "keys")
+    yield Step("S", TITLES["S"], scoring, (queries, keys, *inside), "queries", "keys")
 
 
 OPERATIONS: dict[str, type[Scoring]] = {
@@ -223,28 +223,28 @@ def _normalised(attention: Attention) -> Iterator[Step]:
         yield Step("A", title, Given(), ("A",), "queries", "keys", "weights")
         return
     last = "S"
-    for name, title, operation, masks in _refinements(attention):
+    for name, operation, masks in _refinements(attention):
         role: Role = "masked" if isinstance(operation, Mask) else ""
-        yield Step(name, title, operation, (last, *masks), "queries", "keys", role)
+        yield Step(name, TITLES[name], operation, (last, *masks), "queries", "keys", role)
         last = name
     sinks = tuple(attention.those_given("sinks"))
     kinds = {"softmax": Softmax(attention.may_forbid), "hardmax": HardMax(), "sum": DivideBySum()}
     weights: Operation = kinds[attention.normalizer]
-    yield Step("A", "attention weights", weights, (last, *sinks), "queries", "keys", "weights")
+    yield Step("A", TITLES["A"], weights, (last, *sinks), "queries", "keys", "weights")
 
 
-def _refinements(attention: Attention) -> Iterator[tuple[str, str, Operation, tuple[str, ...]]]:
+def _refinements(attention: Attention) -> Iterator[tuple[str, Operation, tuple[str, ...]]]:
     if attention.scale == SQRT_DK:
-        yield "S_scaled", "scaled scores", DivideBySqrt(attention.d_k), ()
+        yield "S_scaled", DivideBySqrt(attention.d_k), ()
     # a step that multiplies by 1 would be one more matrix to copy by hand
     elif isinstance(attention.scale, Fraction) and attention.scale != 1:
-        yield "S_scaled", "scaled scores", Multiply(attention.scale), ()
+        yield "S_scaled", Multiply(attention.scale), ()
     if attention.softcap is not None:
-        yield "S_capped", "capped scores", SoftCap(Fraction(attention.softcap)), ()
+        yield "S_capped", SoftCap(Fraction(attention.softcap)), ()
     yield from _biased(attention)
     if attention.is_masked:
         masks = tuple(name for name in MASKS if getattr(attention, name) is not None)
-        yield "S_masked", "masked scores", _mask(attention, masks), masks
+        yield "S_masked", _mask(attention, masks), masks
 
 
 def forbidden_in(attention: Attention) -> Matrix | None:
@@ -272,7 +272,7 @@ def hidden_of(attention: Attention, head: int) -> Matrix | None:
     return np.asarray(hidden.all(axis=0))
 
 
-def _biased(attention: Attention) -> Iterator[tuple[str, str, Operation, tuple[str, ...]]]:
+def _biased(attention: Attention) -> Iterator[tuple[str, Operation, tuple[str, ...]]]:
     """Add biases by the distance of query and key to the scores."""
     place = attention.query_place
     is_inside = place >= 0 and place + attention.n <= attention.m
@@ -285,12 +285,11 @@ def _biased(attention: Attention) -> Iterator[tuple[str, str, Operation, tuple[s
             is_near=is_inside and not attention.those_given(*MASKS),
             has_own=bool(own),
         )
-        yield "S_alibi", "scores less slope times distance", alibi, own
+        yield "S_alibi", alibi, own
     if attention.rel_bias is not None:
         buckets = attention.rel_bias.size // attention.n_heads
         longest, both_ways = attention.rel_max_distance, attention.rel_both_ways
-        relative = RelativeBias(place, buckets, longest, both_ways)
-        yield "S_rel", "scores with relative bias", relative, ("rel_bias",)
+        yield "S_rel", RelativeBias(place, buckets, longest, both_ways), ("rel_bias",)
 
 
 def _mask(attention: Attention, masks: tuple[str, ...]) -> Mask:
@@ -311,17 +310,17 @@ def _combined(attention: Attention) -> Iterator[Step]:
     inputs: tuple[str, ...] = ("A", _all(attention, "V"))
     # a single head is the output already: no H and C that only repeat it
     if attention.n_heads == 1 and not projected:
-        yield Step("O", "outputs", weigh, inputs, role="outputs")
+        yield Step("O", TITLES["O"], weigh, inputs, role="outputs")
         return
-    yield Step("H", "each head's outputs", weigh, inputs)
+    yield Step("H", TITLES["H"], weigh, inputs)
     joined = "H"
     if attention.n_heads > 1:
         joined = "C"
         concat = attention.combine == "concat"
-        title = "heads side by side" if concat else "mean of the heads"
+        title = TITLES["C"] if concat else "mean of the heads"
         yield Step("C", title, Concat() if concat else Mean(), ("H",))
     last: Operation = Same() if attention.b_O is None else Add()
     inputs = (joined, *attention.those_given("b_O"))
     if attention.W_O is not None:
         last, inputs = Project(), _with_bias(attention, joined, "O")
-    yield Step("O", "outputs", last, inputs, role="outputs")
+    yield Step("O", TITLES["O"], last, inputs, role="outputs")

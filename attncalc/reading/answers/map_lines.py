@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -109,12 +110,13 @@ class MapReader:
                 else:
                     head = head_in(text)
             stop += 1 + (lines[stop].text != text)
-        ranks = self._ranks(kinds, [row for _, _, row in rows])
-        if not ranks:
-            return 0
-        for line, of, row in rows:
+        bands = self._bands(kinds, [row for _, _, row in rows])
+        for (band, ranks), (line, of, row) in product(enumerate(bands, start=1), rows):
             cells_of_rank = [(row[k], rank) for k, rank in ranks.items()]
-            self._row(line, of, self._names(row[out]), cells_of_rank)
+            head = band if len(bands) > 1 else of
+            self._row(line, head, self._names(row[out]), cells_of_rank)
+        if not bands:
+            return 0
         self.whole |= {line.number for line in lines[i:stop]}
         return stop - i
 
@@ -141,6 +143,15 @@ class MapReader:
             self._row(lines[i], 0, names, [*zip((row[k] for row in ranked), ranks, strict=True)])
         self.whole |= {line.number for line in lines[i:stop]}
         return stop - i
+
+    def _bands(self, kinds: Sequence[str], rows: Sequence[Sequence[str]]) -> list[dict[int, str]]:
+        """Return the ranks of the columns of each head, of heads side by side; [] for no map."""
+        starts = [k for k, kind in enumerate(kinds) if kind == "most"][1:]
+        bands = [
+            self._ranks([e if a <= k < b else "out" for k, e in enumerate(kinds)], rows)
+            for a, b in pairwise([0, *starts, len(kinds)])
+        ]
+        return bands if all(bands) else []
 
     def _ranks(self, kinds: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[int, str]:
         """Return the ranks of the columns with inputs; {} if none has the first ones."""
@@ -195,7 +206,7 @@ class MapReader:
         return kinds if kinds.count("out") == 1 and is_ranked else []
 
     def _kind(self, cell: str) -> str:
-        if cell and head_in(f"{cell} 1") == 1:
+        if cell and not head_in(cell) and head_in(f"{cell} 1") == 1:
             return "head"
         words = lexemes_in(cell, {})
         kinds = [each.said if each.kind == "ordinal" else each.kind for each in words]
@@ -211,7 +222,9 @@ class MapReader:
         if name := self.labels.get(plain_word(cell.strip())):
             return [name]
         words = lexemes_in(_ASIDE.sub(self._without_aside, cell), self.labels)
-        if any(each.kind in ("data", "unknown", "bad") for each in words):
+        kinds = " ".join(each.kind for each in words)
+        kinds = kinds.replace("number unknown number", "number number")  # 1 och 3
+        if not {"data", "unknown", "bad"}.isdisjoint(kinds.split()):
             return []
         return [each.said for each in words if each.kind == "number" or "symbol" in each.kind]
 

@@ -21,6 +21,7 @@ from attncalc.reading.answers.map_words import (
     place_of,
 )
 from attncalc.reading.naming.name import Tokens, heads_in
+from attncalc.reading.naming.vocabulary import HEADS
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.other_words import ORDINALS, in_english, with_counts
 from attncalc.reading.plain.tex import ACCENTS
@@ -92,7 +93,7 @@ _OF_RANK = re.compile(
     rf"(?<!\bto)(?<!\bat)(?<!\bon) {phrases('article')} (?={phrases('rank')})", re.IGNORECASE
 )
 """An article that names no token: looks at cat the most."""
-_HEAD_OF_PLACE = re.compile(rf"{_PLACE.pattern}\s+{phrases('head')}", re.IGNORECASE)
+_HEAD_OF_PLACE = re.compile(rf"{_PLACE.pattern}\s+(?:{HEADS})", re.IGNORECASE)
 """A head by its ordinal: the first head."""
 _HEAD = re.compile(r"\x01-?\d{1,3}\x01")
 """A head, as it is marked in a text."""

@@ -39,7 +39,7 @@ ENOUGH, FEWEST = 0.6, 3
 """The share of outputs that make a map, if they fit the weights in equal words; the fewest that do
 so in any words.
 """
-NUMBERED = r"(?:token )?(\d{1,7})(?: \(.{1,80}\))?"
+NUMBERED = r"(?:token )?(\d{1,7})(?: \([^()\d]{1,80}\))?"
 """A token by its number, perhaps with its name: token 2, 2 (cat)."""
 _BESIDE = re.compile(NUMBERED)
 _STOP = re.compile(r"[,.;!?。；！？\n)]")

@@ -3,17 +3,22 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby, pairwise
+
+import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Unread, WrittenConnection
 from attncalc.reading.answers.cuts import numbers_of
 from attncalc.reading.answers.map_names import (
+    FARTHEST,
     LONGEST,
     MOST_LINES,
     MOST_MENTIONS,
     SENTENCE,
     WORD,
     Lines,
+    readings,
 )
 from attncalc.reading.answers.map_order import count_exact
 from attncalc.reading.answers.map_words import labels_of, lexemes_in, place_of
@@ -27,6 +32,8 @@ _OF_TOKENS = {"out", "in", "token", "symbol", "ordinal"}
 _BARS, _NAME, _LETTERS = re.compile(r"[|│\t]"), re.compile(r"\w+"), re.compile(r"[^\W\d_]+")
 _NUMBERS = re.compile(r"[(\[] ?-?\d[\d.]{0,9}[,; ]{1,3}-?\d")
 """The start of a vector."""
+_SAYS, _WORK = re.compile(r"[^\W\d_]{2}"), re.compile(r"[=×^√\[]|\d ?\* ?\d|\d[.,]\d{2}|\d(?:pt|em|cm|mm|px)\b")
+"""A word, and a sign of work, on a line."""
 UNCLEAR = 'it seems to be of the map: write it as "output 1 attends to input 3"'
 
 
@@ -81,6 +88,27 @@ def lines_that_may_state(lines: Lines, labels: Tokens, *, is_begun: bool) -> Ite
         is_named = len(named) > 1 or (named and "out" in kinds and kinds & {"attends", "feeds"})
         if is_said and is_named and not (is_list or are_numbers or is_asked):
             yield line
+
+
+def lines_with_names(lines: Lines, heads: Matrix, labels: Tokens) -> Iterator[int]:
+    """Yield lines near one another that name as many tokens as a map does, in any words.
+
+    lines: those that belong to no step.
+    """
+    named, every = dict[int, int](), [*range(heads.shape[-1])]
+    for reading in readings((*lines,), labels, len(heads[0])):
+        if not (reading.is_of_sections or reading.is_from_zero):
+            for line, names in groupby(reading.mentions, key=lambda each: each.line):
+                first, *others = names
+                is_list = [first.input, *(each.input for each in others)] == every
+                if others and not is_list and all(each.is_near for each in others):
+                    named[line] = max(named.get(line, 0), 1 + len(others))
+    own = [n for n, text in lines if n in named and _SAYS.search(text) and not _WORK.search(text)]
+    least = 2 * max(2, int((np.count_nonzero(heads[0], axis=1) > 1).sum()))
+    starts = [k for k, line in enumerate(own) if not k or line - own[k - 1] > FARTHEST]
+    for start, stop in pairwise([*starts, len(own)]):
+        if sum(named[line] for line in own[start:stop]) >= least and len(heads[0]) > 1:
+            yield from own[start:stop]
 
 
 def may_go_on(lines: Lines, last: int, labels: Tokens) -> bool:

@@ -127,13 +127,18 @@ def _named_by_values(parts: list[Part], expected: Expected, found: Collected) ->
                 each
                 for each in parts
                 if each.name == part.name and each.head
-                if wholes[part[:2]] < 2
-                or expected.agreement(meant, each.values)
-                > expected.agreement(part.name, each.values)
+                if wholes[part[:2]] < 2 or _is_best(meant, each, there, expected)
             ]
             parts = _renamed(parts, [part, *heads], meant, "", found)
             there = {each.name for each in parts}
     return parts
+
+
+def _is_best(meant: str, part: Part, there: set[str], expected: Expected) -> bool:
+    """Return whether a head agrees more with a step than with its own name or a missing step."""
+    others = {part.name, *expected.steps} - there.difference([part.name]) - {meant}
+    best = max(expected.agreement(each, part.values) for each in others)
+    return expected.agreement(meant, part.values) > best
 
 
 def _renamed(

@@ -22,7 +22,13 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
 )
 from attncalc.reading.answers.collecting import collected
-from attncalc.reading.answers.corrected import CORRECTED, quoted_lines, with_corrected, with_scanned
+from attncalc.reading.answers.corrected import (
+    CORRECTED,
+    quoted_lines,
+    with_corrected,
+    with_scanned,
+    without_quoted,
+)
 from attncalc.reading.answers.doubting import followed, leave_noise, questioned
 from attncalc.reading.answers.expected import SCORES, Expected, share_alike
 from attncalc.reading.answers.keeping import Collected
@@ -41,6 +47,7 @@ from attncalc.reading.answers.map_unread import (
     is_prose,
     lines_in_part,
     lines_that_may_state,
+    lines_with_names,
     may_go_on,
     unclear,
     words_beside,
@@ -121,6 +128,7 @@ _ILLEGIBLE = re.compile(
 )
 """What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
 LONGEST_ROW = 200
+QUOTED = "an older version, quoted"
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
@@ -137,14 +145,17 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     text, said = within_bounds(page.text)
     plain = with_decimal_commas(rewritten(PRIVATE.sub("", text), "chats"))
     plain = _SUMS.sub(lambda sums: _SIGN.sub("   ", sums[0]), plain)
+    quoted = quoted_lines(plain)
+    plain, older = without_quoted(plain, quoted)
     text = _rewritten(plain, expected)
     of_map = MapReader(expected)
     blocks, document = blocks_of(
         text, partial(_names_a_row, expected), partial(_is_of_map, of_map), expected.labels
     )
     found = collected(blocks, expected, of_map)
-    for struck in document.struck:
-        found.note(struck.line, "", "struck out", struck.text)
+    left_out = [(line, QUOTED, each) for line, each in older]
+    for line, how, each in (*left_out, *((e.line, "struck out", e.text) for e in document.struck)):
+        found.note(line, "", how, each)
     for comment in document.comments:
         _take_comment(comment, found)
     own = (f"line {line}: {why}" if line else why for line, why in document.faults[:MOST_FAULTS])
@@ -155,7 +166,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
         found.leave(document.cut_at, "…", "there is too much before it: what follows is not read")
     if document.is_full:
         found.leave(0, "…", f"only the first {MOST_GRIDS:,} matrices in brackets are looked at")
-    _leave_quoted(quoted_lines(plain), found)
+    _leave_quoted(quoted, found)
     found.parts = with_better_names(found, expected)
     place_loose(found, expected)
     found.parts = [_with_masks(part, expected, found) for part in found.parts]
@@ -235,12 +246,24 @@ def _take_map(
     _leave_lines(near, texts, found)
     if not of_map.is_complete(found.connections) and not any(e.of_map for e in found.unread):
         read = Counter(chain((each.line for each in found.connections), *said.values()))
-        may_state = Counter({*of_map.missed})
-        own = [each for each in lines if not is_open(each[1])]
-        for texts_of in (own, sentences_in(own)):
-            is_begun = bool(found.connections)
-            may_state |= Counter(lines_that_may_state(texts_of, labels, is_begun=is_begun))
-        _leave_lines((n for n in may_state if may_state[n] > read[n]), texts, found)
+        missed = Counter(of_map.missed.keys()) | _lines_missed(lines, heads, labels, found)
+        _leave_lines((n for n in missed if missed[n] > read[n]), texts, found)
+
+
+def _lines_missed(
+    lines: Sequence[tuple[int, str]], heads: Matrix | None, labels: Tokens, found: Collected
+) -> Counter[int]:
+    """Return the lines that seem to be of a map, each with the number of its statements."""
+    missed, is_begun = Counter[int](), bool(found.connections)
+    own = [each for each in lines if not is_open(each[1])]
+    for texts in (own, sentences_in(own)):
+        missed |= Counter(lines_that_may_state(texts, labels, is_begun=is_begun))
+    weighed = [each.line for each in found.taken if own_name(each.step) == "A"]
+    if heads is not None and weighed and not (missed or is_begun):
+        steps = {line for each in found.taken if each.what for line in each.lines}
+        below = [each for each in own if each[0] > min(weighed) and each[0] not in steps]
+        missed |= Counter(lines_with_names(below, heads, labels))
+    return missed
 
 
 def _rows_on_lines(
@@ -557,7 +580,7 @@ def _leave_quoted(lines: set[int], found: Collected) -> None:
     places = {(part.line, part.what) for part in old}
     for i, each in enumerate(found.taken):
         if (each.line, each.what) in places:
-            found.taken[i] = each._replace(what="", how="an older version, quoted")
+            found.taken[i] = each._replace(what="", how=QUOTED)
 
 
 def _as_corrections(parts: list[Part], expected: Expected) -> list[Part]:

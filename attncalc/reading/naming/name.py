@@ -11,7 +11,7 @@ from attncalc.reading.naming.at_hand import name_at_hand, names_there
 from attncalc.reading.naming.expressions import is_product, step_of_expression
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.symbols import STEPS, compact, indexed
-from attncalc.reading.naming.vocabulary import concepts_in, plain_word, step_of_words
+from attncalc.reading.naming.vocabulary import HEADS, concepts_in, plain_word, step_of_words
 from attncalc.reading.plain.marks import COLUMN
 from attncalc.reading.plain.other_words import ORDINALS
 
@@ -36,10 +36,10 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )
 _HEAD = re.compile(
-    r"\b(?:head|kopf|t[eê]te|cabe[zç]a|cab\.|testa|hoofd|kepala|huvud|hoved|hlav[ayeě]"
-    r"|głow(?:[aiey]|ie|ic[aey])|baş(?:lık)?|голов[аеы])s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3}|(?-i:[AB]))\b(?:\s+of\s+\d{1,4})?"
-    r"|(?:头|頭|ヘッド|헤드)\s?(\d{1,3}|[一二三四])|第?([一二三四])(?:个?头|頭)"
-    r"|\b(\d{1,2})[.ºª] (?:fej|hlav|głow|kopf|cabe[zç]|hode|huvud|baş|testa|pää)\w{0,4}\b(?! ?\d)"
+    rf"\b(?:{HEADS}|cab\.|baş(?:lık)?)s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{{1,3}}|(?-i:[AB]))\b"
+    r"(?:\s+of\s+\d{1,4})?"
+    r"|(?:头|頭|ヘッド|헤드|머리)\s?(\d{1,3}|[一二三四])|第?([一二三四])(?:个?头|頭)"
+    rf"|\b(\d{{1,2}})[.ºª] (?:{HEADS}|fej|baş)\w{{0,4}}\b(?! ?\d)"
     r"|\btoken (\d{1,3}) of \d{1,4}\b",
     re.I,
 )

@@ -25,10 +25,20 @@ _CONCEPT = {plain_word(word): concept for word, concept in meanings("steps").ite
 _SIGNS = [*_CONCEPT, *map(plain_word, meanings("other"))]
 _UNPARTED = sorted((each for each in _SIGNS if ord(each[0]) > 0x2E80), key=len, reverse=True)
 """Words of Chinese and Japanese, which no blanks part: the longest count."""
-_WORD = re.compile(
-    "|".join([*_UNPARTED, "√", "α", r"[\u0900-\u097f]+", r"[^\W\d_α\u2e80-\U0003ffff]+"])
-)
+_GREEK = r"[\u0370-\u03ff]"
+_ALPHA = rf"(?<!{_GREEK})α(?!{_GREEK})"
+_OTHERS = r"[^\W\d_\u0370-\u03ff\u2e80-\U0003ffff]+"
+_WORD = re.compile("|".join([*_UNPARTED, "√", r"[\u0900-\u097f]+", _ALPHA, f"{_GREEK}+", _OTHERS]))
 _BEGINNINGS = {plain_word(stem): concept for stem, concept in meanings("beginnings").items()}
+HEADS = "|".join(
+    [word for word, concept in meanings("steps").items() if concept == "heads"]
+    + [
+        rf"{word}\w{{0,4}}"
+        for word, concept in meanings("beginnings").items()
+        if concept == "heads"
+    ]
+)
+"""The pattern of the words for heads."""
 _BY_LENGTH = sorted(_BEGINNINGS.items(), key=lambda each: -len(each[0]))
 
 

@@ -175,9 +175,8 @@ def _entries(text: str, solution: Solution) -> Iterator[Watched]:
     given = {each.lower(): each for each in problem.names if each not in MARKS}
     found = _ROWS.fullmatch(text)
     if found and not found["mean"] and (name := given.get(found["name"].lower())):
-        stored = problem.stored(name)
+        stored, internal = problem.stored(name), problem.places_of(name)
         flat = np.arange(stored.size).reshape(stored.shape)
-        internal = problem.turned(name, flat)  # where the plan has each entry
         for entry in np.ravel(flat[place_of(name, found["rows"], problem)]):
             called = entry_name(name, map(int, np.unravel_index(entry, stored.shape)))
             place = tuple(map(int, np.argwhere(internal == entry)[0]))

@@ -267,16 +267,13 @@ def _labels(problem: Problem, step: Step) -> dict[str, list[str]]:
 
 def given_data(problem: Problem, name: str) -> dict[str, Any]:
     """Return a given matrix as the plan reads it, and the place of each entry as given."""
-    as_given = problem.as_given(name)
-    places = np.arange(as_given.size).reshape(as_given.shape)
-    read = problem.given_as_typed[name]
-    stands = problem.turned(name, places).ravel().tolist()
+    read, stands = problem.given_as_typed[name], problem.places_of(name).ravel().tolist()
     return {
         "role": role_of(name),
         "shape": _shape(read),
         "entries": [as_typed(value) for value in read.flat],
-        **({} if stands == list(range(as_given.size)) else {"from": stands}),
-        "given": _shape(as_given),
+        **({} if stands == list(range(len(stands))) else {"from": stands}),
+        "given": _shape(problem.stored(name)),
     }
 
 

@@ -115,9 +115,9 @@ def _read(
             continue
         seen.add((read, there))
         if read in work.problem.names:
-            given = work.problem.as_given(read)  # in the layout it was given in
-            stands = work.problem.turned(read, np.arange(given.size).reshape(given.shape))
-            yield _id(read, tuple(map(int, np.unravel_index(stands[there], given.shape))))
+            shape = work.problem.stored(read).shape
+            at = work.problem.places_of(read)[there]
+            yield _id(read, tuple(map(int, np.unravel_index(at, shape))))
         elif read in on_page:
             yield _id(read, work.turned(there))
         else:  # a step that was left out
