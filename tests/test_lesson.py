@@ -421,7 +421,7 @@ def test_a_large_document_takes_time_that_grows_with_its_length(lines: int) -> N
 
 
 DOCS = sorted((HERE.parent / "docs").glob("*.md"))
-SHOWN_WRONG = {"check.md": ["A[2,2]"], "exercises.md": ["A[1,3]"]}
+SHOWN_WRONG = {"check.md": ["A[2,2]"], "student.md": ["Q[3,2]"], "exercises.md": ["A[1,3]"]}
 """The errors that the documentation shows on purpose: a lesson, and a published example."""
 
 

@@ -145,10 +145,14 @@ def _made(known: Sequence[Shown], sums: Sequence[Sum], last: int) -> Iterator[Nu
 def _of_relations(
     lesson: Lesson, found: Sequence[Finding], wrong: Sequence[Unlike]
 ) -> Iterator[Placed]:
-    """Yield the wrong entries of matrices that follow from others, if results have none there."""
+    """Yield the wrong entries of matrices that follow from others, if results have none there.
+
+    A result that follows from its own step is no function of something else.
+    """
     told = {each.line for each in found if each.kind == WRONG}
+    right = {n for each in found if each.kind == RIGHT for n in range(each.line, each.last + 1)}
     for one in wrong:
-        if told.isdisjoint(map(lesson.line, one.around)):
+        if told.isdisjoint(map(lesson.line, one.around)) and lesson.line(one.line) not in right:
             of = of_each([*map(lesson.where, one.of)] or [""])
             what = f"{one.says} {of}".strip()
             yield Finding(WRONG, what, (), one.found, one.right, (), one.why), one.line, one.line

@@ -188,9 +188,9 @@ def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
 @lru_cache(maxsize=8192)
 def _name_in(text: str, labels: Tokens) -> Name | None:
     """Return what a text names, for any problem."""
-    clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·")))
+    clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·\"'")))
     clean = _SAME.sub(" ", clean)
-    clean = _LEAD.sub("", clean.strip(" \t:=.,;#∴→"), count=1)
+    clean = _LEAD.sub("", clean.strip(" \t:=.,;#∴→\"'"), count=1)
     clean = _without_calls(clean)
     clean = _ENTRY_OF.sub(partial(_counted, labels), clean)
     letters = [index[1] for index in _INDEXED.finditer(clean)]
