@@ -27,6 +27,7 @@ from attncalc.grading.recipes.common import (
     transposed,
 )
 from attncalc.grading.recipes.inputs import (
+    in_rows_with_keys,
     of_gradient,
     of_mask,
     of_normalised,
@@ -70,6 +71,8 @@ def recipes(
         of_settings(step, attention),
         () if attention is None else of_scale_not_asked(step, attention, by_name),
     )
+    if isinstance(step.operation, Mask):
+        listed = chain(in_rows_with_keys(step, listed))
     return _made(step, chain(listed, _of_the_whole(step, attention)))
 
 

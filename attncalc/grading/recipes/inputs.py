@@ -1,6 +1,6 @@
 """The right operation on other matrices, or with other settings: masks, positions, activations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -426,11 +426,45 @@ def _of_patches(step: Step, operation: Patches) -> Iterator[Wrong]:
 
 
 def of_mask(step: Step, operation: Mask) -> Iterator[Wrong]:
-    """Yield the results with a mask that is shifted."""
+    """Yield the results with a mask that is shifted, and with one of several masks left out."""
+    yield from _of_one_mask(step, operation)
     scores, *masks = step.inputs
     for by, way in ((1, "further"), (-1, "less")):
         says = f"the mask is shifted by one: each query sees one key {way}"
         yield "mask-shifted", says, partial(_shifted_mask, operation, scores, masks, by)
+
+
+def _of_one_mask(step: Step, operation: Mask) -> Iterator[Wrong]:
+    """Yield the results with one of several masks left out, or inverted."""
+    scores, *masks = step.inputs
+    if operation.causal_from is not None and operation.window is None and masks:
+        says = "the causal mask is left out"
+        yield "causal-forgotten", says, partial(_otherwise, step, causal_from=None)
+    for kind, name in zip(operation.masks, masks, strict=True):
+        rest = [each for each in operation.masks if each != kind]
+        if kind == "bias" or not (rest or operation.causal_from):
+            continue
+        inputs = (scores, *(each for each in masks if each != name))
+        left = step._replace(operation=replace(operation, masks=tuple(rest)), inputs=inputs)
+        yield f"{kind}-forgotten", f"{name} is left out", partial(done_right, left)
+        other = "ignore" if kind == "keep" else "keep"
+        if other not in rest:
+            kinds = tuple(other if each == kind else each for each in operation.masks)
+            yield f"{kind}-inverted", f"{name} is inverted", partial(_otherwise, step, masks=kinds)
+
+
+def in_rows_with_keys(step: Step, mistakes: Iterable[Wrong]) -> Iterator[Wrong]:
+    """Yield mistakes of a mask, also as they show where queries without keys are not compared."""
+
+    def compared(make: Callable[[Read], Range | None], read: Read) -> Range | None:
+        right = done_right(step, read)
+        without_keys = np.asarray(np.isneginf(right.low).all(axis=-1, keepdims=True))
+        made = make(read) if without_keys.any() else None
+        return made and made.replaced(without_keys, right)
+
+    for code, says, make in mistakes:
+        yield code, says, make
+        yield code, says, partial(compared, make)
 
 
 def _shifted_mask(operation: Mask, scores: str, masks: list[str], by: int, read: Read) -> Range:
