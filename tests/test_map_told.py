@@ -731,3 +731,32 @@ def test_a_negative_weight_beside_a_map_is_no_error() -> None:
     assert (
         read("self", f"{text}\n1 -> 3\n2 -> 3\n3 -> 1, then 2\n").matrices["A"].values[0, 2] == -1
     )
+
+
+@for_all(
+    ("lines", "listed"),
+    [
+        ("output ek token teen ko dekhta hai\n1 dekhe 3 ko, aur 1\n2 dekhe 3 ko, 3 dekhe 1 ko", 2),
+        ("kisko: 1 aur 2; 2 aur 1; 3 aur 3", 1),
+        ("1, 2 and 3 are the tokens.", 0),
+        ("The rows 1 and 2 are alike.", 0),
+        ("1 x 3 = 3, 2 x 3 = 6, 1 x 1 = 1", 0),
+    ],
+)
+def test_lines_that_name_as_many_tokens_as_a_map_are_listed(lines: str, listed: int) -> None:
+    answer = read("self", f"{RIGHT_WEIGHTS}\n{lines}\n")
+    assert answer.connections is None
+    assert sum(each.of_map for each in answer.unread) == listed
+
+
+@for_all("first", ["casas", "the house", "x9"])
+def test_a_second_input_is_not_taken_for_an_unknown_first_one(first: str) -> None:
+    answer = read("self", f"{RIGHT_WEIGHTS}\nOutput 1: most {first}, second input 3\n")
+    assert answer.connections is None
+    assert [each.line for each in answer.unread if each.of_map] == [6]
+
+
+def test_words_in_brackets_behind_a_token_are_no_part_of_its_name() -> None:
+    lines = "Output 1 -> 3 (then 2)\nOutput 2 -> 3 (then 2)\nOutput 3 -> 1 (then 2)\n"
+    answer = read("self", f"{RIGHT_WEIGHTS.replace('0 0 1', '0.1 0.2 0.7')}\n{lines}")
+    assert in_short(answer) == "1>3|2 2>3|2 3>1|2"

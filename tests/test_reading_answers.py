@@ -600,3 +600,52 @@ def test_flags_know_the_names_of_course_notes(attncalc: Command, tmp_path: Path)
     entry = attncalc("cross", "in.json", "--entry", "c[1,1]").out
     assert "O[1,1] = (0.5·1) + (0.5·3) = 2.00" in entry
     assert attncalc("cross", "in.json", "--only", "c").out.count("╮") == 1
+
+
+@for_all(
+    ("sheet", "remarks"),
+    [
+        ("Q\n1,00,3,00\n-1,00,1,00\n2,50,-2,00", 1),
+        ("Q\ncat,1,00,3,00\nsat,-1,00,1,00\nmat,2,50,-2,00", 1),
+        ("Q\n1,1,00,3,00\n2,-1,00,1,00\n3,2,50,-2,00", 1),
+        ("Q\n1,3\n-1,1\n2.50,-2", 0),
+    ],
+)
+def test_decimal_commas_may_separate_the_cells_of_a_sheet_too(sheet: str, remarks: int) -> None:
+    answer = read_answer_bytes(sheet.encode(), "a.csv", expected("self"))
+    assert answer.matrices["Q"].values.tolist() == [[1, 3], [-1, 1], [2.5, -2]]
+    assert len(answer.remarks) == remarks
+
+
+@for_all("word", ["masked", "gizli", "-unendl.", "mascarado"])
+def test_any_word_may_be_the_sign_of_a_causal_mask(word: str) -> None:
+    rows = [["-1.5", "2.0", "0.5"], ["1.5", "0.0", "2.5"], ["-1.5", "1.5", "3.0"]]
+    lines = ["  ".join([*row[: i + 1], *[word] * (2 - i)]) for i, row in enumerate(rows)]
+    answer = read_answer_bytes(
+        ("S_masked =\n" + "\n".join(lines)).encode(), "a.txt", expected("causal")
+    )
+    values = answer.matrices["S_masked"].values
+    assert np.isneginf(values[np.triu_indices(3, 1)]).all()
+    assert values[np.tril_indices(3)].tolist() == [-1.5, 1.5, 0.0, -1.5, 1.5, 3.0]
+
+
+def test_a_mail_replaces_the_older_one_that_it_quotes_and_restates() -> None:
+    new = "the queries are (1; 3), (-1; 1) and (2.5; -2)\nK = [3 -0.5; 2 -1.5; -2.5 3.5]\n"
+    old = "> Q = [9 3; -1 1; 2.5 -2]\n> K = [9 -0.5; 2 -1.5; -2.5 3.5]\n"
+    head = "On Mon, 4 Mar 2024 at 19:40, Ada wrote:\n"
+    answer = read_answer_bytes(f"{new}\n{head}{old}".encode(), "a.txt", expected("self"))
+    assert answer.matrices["Q"].values[0, 0] == 1
+    assert answer.matrices["K"].values[0, 0] == 3
+    # the quoted mail is needed where the new one states only a part
+    answer = read_answer_bytes(f"Sorry.\n\n{head}{old}".encode(), "a.txt", expected("self"))
+    assert answer.matrices["Q"].values[0, 0] == 9
+
+
+@for_all(
+    ("text", "matrix", "head"),
+    [("V, κεφαλή 2", "V", 2), ("K (fej 2)", "K", 2), ("Q, 머리 1", "Q", 1), ("α_1", "A", 0)],
+)
+def test_heads_are_named_in_many_languages(text: str, matrix: str, head: int) -> None:
+    found = name_in(text)
+    assert found is not None
+    assert (found.matrix, found.head) == (matrix, head)
