@@ -147,10 +147,11 @@ def _of_relations(
 ) -> Iterator[Placed]:
     """Yield the wrong entries of matrices that follow from others, if results have none there.
 
-    A result that follows from its own step is no function of something else.
+    A result on lines of its own that follows from its own step is no function of something else.
     """
     told = {each.line for each in found if each.kind == WRONG}
-    right = {n for each in found if each.kind == RIGHT for n in range(each.line, each.last + 1)}
+    blocks = [each for each in found if each.kind == RIGHT and each.line < each.last]
+    right = {n for each in blocks for n in range(each.line, each.last + 1)}
     for one in wrong:
         if told.isdisjoint(map(lesson.line, one.around)) and lesson.line(one.line) not in right:
             of = of_each([*map(lesson.where, one.of)] or [""])

@@ -5,7 +5,6 @@ wrong and that -0.28 makes right. The forms that name an entry are read before, 
 """
 
 import re
-from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -25,8 +24,6 @@ from attncalc.reading.plain.rows import SCANNED
 
 _LETTER = re.compile(r"[^\W\d_]")
 CORRECTED = "is corrected here"
-FEWEST_NUMBERS = 0.75
-"""How many numbers a mail has at least that replaces another, as a share of those of that."""
 _OF_SUMS = (0.0, 1.0, 100.0)
 """What rows sum to: a sentence with these numbers alone may be about sums."""
 _BEHIND = re.compile(r"<[-=]+|←|⟵|--+>?|//|[#%](?= )|(?<=[\d)\]]) {1,9}\((?=[^\W\d_])")
@@ -46,18 +43,12 @@ def quoted_lines(text: str) -> set[int]:
     return {*range(first, len(lines) + 1)} if first else set()
 
 
-def without_quoted(text: str, quoted: Container[int]) -> tuple[str, list[tuple[int, str]]]:
-    """Return a mail without the older one that it quotes, and the lines of that.
-
-    It is quoted in vain if the mail has about as many numbers; else its steps may be needed.
-    """
-    lines, counts = [*enumerate(text.split("\n"), start=1)], Counter[bool]()
+def without_quoted(text: str) -> tuple[str, list[tuple[int, str]]]:
+    """Return a mail without the lines of an older one that it quotes, and these lines."""
+    quoted, lines = quoted_lines(text), [*enumerate(text.split("\n"), start=1)]
     older = [(n, each) for n, each in lines if n in quoted and each.lstrip().startswith(">")]
-    for line, each in lines if older else ():
-        counts[line in quoted] += len(numbers_of(each))
-    if counts[False] < FEWEST_NUMBERS * counts[True] or not older:
-        return text, []
-    return "\n".join("" if n in quoted else each for n, each in lines), older
+    numbers = {n for n, _ in older}
+    return "\n".join("" if n in numbers else each for n, each in lines), older
 
 
 def with_corrected(

@@ -111,9 +111,13 @@ class MapReader:
                     head = head_in(text)
             stop += 1 + (lines[stop].text != text)
         bands = self._bands(kinds, [row for _, _, row in rows])
+        titles = cells_of(lines[i].text)[::-1]
         for (band, ranks), (line, of, row) in product(enumerate(bands, start=1), rows):
             cells_of_rank = [(row[k], rank) for k, rank in ranks.items()]
-            head = band if len(bands) > 1 else of
+            own = [
+                head_in(titles[len(kinds) - 1 - k]) for k in ranks if len(kinds) - k <= len(titles)
+            ]
+            head = next(filter(None, own), band) if len(bands) > 1 else of
             self._row(line, head, self._names(row[out]), cells_of_rank)
         if not bands:
             return 0

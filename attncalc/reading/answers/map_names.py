@@ -93,7 +93,7 @@ _OF_RANK = re.compile(
     rf"(?<!\bto)(?<!\bat)(?<!\bon) {phrases('article')} (?={phrases('rank')})", re.IGNORECASE
 )
 """An article that names no token: looks at cat the most."""
-_HEAD_OF_PLACE = re.compile(rf"{_PLACE.pattern}\s+(?:{HEADS})", re.IGNORECASE)
+_HEAD_OF_PLACE = re.compile(rf"{_PLACE.pattern}\s+(?:{HEADS})(?![a-z])", re.IGNORECASE)
 """A head by its ordinal: the first head."""
 _HEAD = re.compile(r"\x01-?\d{1,3}\x01")
 """A head, as it is marked in a text."""

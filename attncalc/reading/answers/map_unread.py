@@ -98,20 +98,22 @@ def lines_with_names(lines: Lines, heads: Matrix, labels: Tokens) -> Iterator[in
 
     lines: those that belong to no step.
     """
-    named, every = dict[int, int](), [*range(heads.shape[-1])]
+    named, every = dict[int, list[int]](), [*range(heads.shape[-1])]
     for reading in readings((*lines,), labels, len(heads[0])):
         if not (reading.is_of_sections or reading.is_from_zero):
             for line, names in groupby(reading.mentions, key=lambda each: each.line):
-                first, *others = names
-                is_list = [first.input, *(each.input for each in others)] == every
-                if others and not is_list and all(each.is_near for each in others):
-                    named[line] = max(named.get(line, 0), 1 + len(others))
-    own = [n for n, text in lines if n in named and _SAYS.search(text) and not _WORK.search(text)]
-    least = 2 * max(2, int((np.count_nonzero(heads[0], axis=1) > 1).sum()))
-    starts = [k for k, line in enumerate(own) if not k or line - own[k - 1] > FARTHEST]
-    for start, stop in pairwise([*starts, len(own)]):
-        if sum(named[line] for line in own[start:stop]) >= least and len(heads[0]) > 1:
-            yield from own[start:stop]
+                own = [*names]
+                places = [each.output for each in own]
+                if len(own) > 1 and places != every and all(each.is_near for each in own[1:]):
+                    named[line] = max(named.get(line, []), places, key=len)
+    texts = dict(lines)
+    near = [n for n in named if _SAYS.search(texts[n]) and not _WORK.search(texts[n])]
+    outputs = {int(k) for k in np.flatnonzero(np.count_nonzero(heads[0], axis=1) > 1)}
+    starts = [k for k, line in enumerate(near) if not k or line - near[k - 1] > FARTHEST]
+    for start, stop in pairwise([*starts, len(near)]):
+        places = [place for line in near[start:stop] for place in named[line]]
+        if len(places) >= 2 * max(2, len(outputs)) and outputs <= {*places}:
+            yield from near[start:stop]
 
 
 def may_go_on(lines: Lines, last: int, labels: Tokens) -> bool:

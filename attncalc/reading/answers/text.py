@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby, pairwise
 
@@ -139,8 +140,20 @@ _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:
 
 
 def read_text_answer(text: str, place: str, expected: Expected | None = None) -> Answer:
-    """Return the answer in a text; unreadable parts are noted, and the others kept."""
+    """Return the answer in a text; unreadable parts are noted, and the others kept.
+
+    An older mail that it quotes is left out if all its steps are stated again.
+    """
     expected = expected or Expected()
+    answer, (newer, older) = _read(text, place, expected), without_quoted(text)
+    latest = _read(newer, place, expected) if older else answer
+    if not older or answer.matrices.keys() - latest.matrices.keys():
+        return answer
+    left_out = (Taken(line, line, "", QUOTED, each) for line, each in older)
+    return replace(latest, taken=(*sorted((*latest.taken, *left_out), key=lambda e: e.line),))
+
+
+def _read(text: str, place: str, expected: Expected) -> Answer:
     html = text_of_html(text) if is_html(text) else None
     text = text if html is None else html.text
     typed = partial(_as_typed, text.split("\n"))
@@ -150,17 +163,15 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     text, said = within_bounds(page.text)
     plain = with_decimal_commas(rewritten(PRIVATE.sub("", text), "chats"))
     plain = _SUMS.sub(lambda sums: _SIGN.sub("   ", sums[0]), plain)
-    quoted = quoted_lines(plain)
-    plain, older = without_quoted(with_masks(plain, expected), quoted)
+    plain = with_masks(plain, expected)
     text = _rewritten(plain, expected)
     of_map = MapReader(expected)
     blocks, document = blocks_of(
         text, partial(_names_a_row, expected), partial(_is_of_map, of_map), expected.labels
     )
     found = collected(blocks, expected, of_map)
-    left_out = [(line, QUOTED, each) for line, each in older]
-    for line, how, each in (*left_out, *((e.line, "struck out", e.text) for e in document.struck)):
-        found.note(line, "", how, each)
+    for struck in document.struck:
+        found.note(struck.line, "", "struck out", struck.text)
     for comment in document.comments:
         _take_comment(comment, found)
     own = (f"line {line}: {why}" if line else why for line, why in document.faults[:MOST_FAULTS])
@@ -171,7 +182,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
         found.leave(document.cut_at, "…", "there is too much before it: what follows is not read")
     if document.is_full:
         found.leave(0, "…", f"only the first {MOST_GRIDS:,} matrices in brackets are looked at")
-    _leave_quoted(quoted, found)
+    _leave_quoted(quoted_lines(plain), found)
     found.parts = with_better_names(found, expected)
     place_loose(found, expected)
     found.parts = [_with_masks(part, expected, found) for part in found.parts]
@@ -385,7 +396,7 @@ def _rewritten(text: str, expected: Expected) -> str:
 
 
 def with_masks(text: str, expected: Expected) -> str:
-    """Return a text with -∞ for a word that fills rows as a causal mask does.
+    """Return a text with a cross for a word that fills rows as a causal mask does.
 
     Below one another, each row has a number more and a word less: -1.4 masked masked, 0.5 2 masked.
     """
@@ -393,14 +404,19 @@ def with_masks(text: str, expected: Expected) -> str:
         return text
     lines = text.split("\n")
     ends = [_MASKS.search(line) if len(line) < LONGEST_ROW else None for line in lines]
-    words = [(end["word"], len(_MASK.findall(end[0]))) if end else ("", 0) for end in ends]
+    words = [
+        (end["word"], len(_MASK.findall(end[0])))
+        if end and read_entry(end["word"]).value is None
+        else ("", 0)
+        for end in ends
+    ]
     masked = {
         k
         for i, ((word, count), below) in enumerate(pairwise(words))
         for k in ((i, i + 1) if count > 1 and below == (word, count - 1) else ())
     }
     return "\n".join(
-        _MASKS.sub(lambda end: _MASK.sub(r"\1-∞", end[0]), line) if k in masked else line
+        _MASKS.sub(lambda end: _MASK.sub(r"\1x", end[0]), line) if k in masked else line
         for k, line in enumerate(lines)
     )
 

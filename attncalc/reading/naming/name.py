@@ -39,7 +39,7 @@ _HEAD = re.compile(
     rf"\b(?:{HEADS}|cab\.|baş(?:lık)?)s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{{1,3}}|(?-i:[AB]))\b"
     r"(?:\s+of\s+\d{1,4})?"
     r"|(?:头|頭|ヘッド|헤드|머리)\s?(\d{1,3}|[一二三四])|第?([一二三四])(?:个?头|頭)"
-    rf"|\b(\d{{1,2}})[.ºª] (?:{HEADS}|fej|baş)\w{{0,4}}\b(?! ?\d)"
+    rf"|\b(\d{{1,2}})[.ºª] (?:{HEADS}|baş)\w{{0,4}}\b(?! ?\d)"
     r"|\btoken (\d{1,3}) of \d{1,4}\b",
     re.I,
 )
@@ -188,9 +188,9 @@ def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
 @lru_cache(maxsize=8192)
 def _name_in(text: str, labels: Tokens) -> Name | None:
     """Return what a text names, for any problem."""
-    clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·\"'")))
+    clean = without_list_number(without_again(text[:LONGEST].lstrip(' \t#>*·"')))
     clean = _SAME.sub(" ", clean)
-    clean = _LEAD.sub("", clean.strip(" \t:=.,;#∴→\"'"), count=1)
+    clean = _LEAD.sub("", clean.strip(' \t:=.,;#∴→"'), count=1)
     clean = _without_calls(clean)
     clean = _ENTRY_OF.sub(partial(_counted, labels), clean)
     letters = [index[1] for index in _INDEXED.finditer(clean)]

@@ -103,7 +103,7 @@ def _plain(text: str) -> str:
     """Return an entry without marks and without TeX's commands."""
     if "\\" in text:
         text = without_tex(_PERCENT.sub(r"\\%", text)).text
-    clean = _MARKS.sub("", text.translate(_SIGNS)).strip("*_ \"'")
+    clean = _MARKS.sub("", text.translate(_SIGNS)).strip('*_ "')
     clean = re.sub(r"^([+-]) +", r"\1", clean.strip())
     clean = _SUPERSCRIPT.sub(lambda m: f"10^{m[1].translate(_SUPERSCRIPTS)}", clean)
     clean = re.sub(r"\^ ?(?:\{ ?\}|\( ?\)|$)", "", clean)
