@@ -410,3 +410,14 @@ def test_numbers_of_a_program_show_alike_from_arrays_lists_and_files(tmp_path: P
     assert "not -2.087838528." in " ".join(shown[0])
     typed = check(MARKED, {"Q": [["-2.087838527665174"]]}).verdict
     assert "not -2.087838527665174" in " ".join(typed)
+
+
+def test_a_problem_prints_its_fields_and_the_sizes_of_large_ones() -> None:
+    small = Problem(Q=[[1, 2]], K=[[0, 3]], V=[[1, 4]], scale="none", title="One")
+    same = "Problem(title='One', Q=[[1.0, 2.0]], K=[[0.0, 3.0]], V=[[1.0, 4.0]], scale='none')"
+    assert repr(small) == str(small) == same
+    for each in SAMPLES:
+        problem = solved_sample(each.name).problem
+        shown = str(problem)
+        assert len(shown) < 5000
+        assert all(f"{name}=" in shown for name in problem.names)

@@ -65,6 +65,22 @@ def test_the_newest_by_its_name_counts_and_the_others_are_listed(
     assert other["note"].startswith(f"replaced by answers/{newer}, which is newer by ")
 
 
+@pytest.mark.slow
+def test_numbers_that_canvas_adds_to_files_are_not_those_of_problems(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """1-2.json is a later file of 1.json, and not problems 1 and 2."""
+    spec = {"problems": [{"name": "1"}, {"name": "2"}], "seed": 7}
+    ada, *_ = made(attncalc, tmp_path, "name,id\nAda Lovelace,70\n", spec)
+    for number, name in enumerate(("1", "2", "1-2")):
+        hand_in(tmp_path, ada, f"lovelaceada_70_471{number}_{name}.json")
+    rows = marks(attncalc, tmp_path)
+    assert [(row["problem"], row["answer"]) for row in rows if row["student"]] == [
+        ("1", "answers/lovelaceada_70_4712_1-2.json"),
+        ("2", "answers/lovelaceada_70_4711_2.json"),
+    ]
+
+
 def test_file_times_decide_if_names_do_not(tmp_path: Path) -> None:
     places = [tmp_path / name for name in ("a.json", "b.json", "c.json")]
     for place in places:

@@ -272,6 +272,14 @@ def test_a_worksheet_and_its_key_fit_two_pages(tokens: int, tmp_path: Path) -> N
         assert marking.score.earned == (0 if blank else marking.score.possible)
 
 
+def test_both_pages_of_a_worksheet_of_two_heads_have_room_for_several_steps() -> None:
+    for tokens in (3, 4):
+        solution = solve(new(tokens=tokens, heads=2, d=4, d_k=2, seed=7))
+        page = make_page(solution, Contents(solution.steps, blank=True))
+        both = write_latex(page, standalone=True).split("\n\\pagebreak\n")
+        assert [each.count(r"\vspace") > 1 for each in both] == [True, True]
+
+
 @needs_latex
 @pytest.mark.slow
 def test_a_map_that_needs_a_second_page_takes_the_last_steps_with_it(tmp_path: Path) -> None:

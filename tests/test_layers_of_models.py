@@ -221,10 +221,19 @@ def test_long_inputs_are_changed_too() -> None:
 
 def test_a_page_has_all_heads_to_point_at_and_each_layer_to_open(cats: Path) -> None:
     pytest.importorskip("tokenizers")
-    page = layers(cats, tokens=IDS, only="A")._repr_html_()
+    model = layers(cats, tokens=IDS, only="A")
+    assert "2 layers" in str(model)
+    page = model._repr_html_()
     for text in ("layer 0, head 2: sat to cat, 0.04", "&lt;summary&gt;layer 1&lt;/summary&gt;"):
         assert text in page
     assert "Layer 1: A, head 2 of 2" in page
+
+
+def test_changes_that_are_no_text_are_refused(cats: Path) -> None:
+    wrong: Any
+    for wrong in (0.2, [0.2], layers(cats, tokens=IDS)):
+        with pytest.raises(InputError, match="heads or steps as text"):
+            layers(cats, tokens=IDS).compare(wrong)
 
 
 def test_an_array_of_another_size_is_refused(cats: Path) -> None:

@@ -353,7 +353,7 @@ def test_steps_that_some_layers_lack_are_those_of_the_others(tmp_path: Path) -> 
         dict(layers(tmp_path, tokens=IDS, only="B_conv").walk.arrays())
     with pytest.raises(InputError, match='no step "E_prob": the last layer has ms_1'):
         dict(layers(tmp_path, tokens=IDS, only="E_prob").walk.arrays())
-    with pytest.raises(InputError, match="those of layer 0 are missing"):
+    with pytest.raises(InputError, match="from 0: layer 0 has none"):
         layers(tmp_path, tokens=IDS).rollout().found.arrays()
     problem = open_model(tmp_path, tokens=IDS, layer=0)
     assert problem.attentions == ()
@@ -363,7 +363,7 @@ def test_steps_that_some_layers_lack_are_those_of_the_others(tmp_path: Path) -> 
 
 def test_weights_below_0_are_no_rollout(tmp_path: Path) -> None:
     saved("Bamba", tmp_path)
-    with pytest.raises(InputError, match="from 0: those of layer 0 are below 0"):
+    with pytest.raises(InputError, match="from 0: layer 0 has some below 0"):
         layers(tmp_path, tokens=IDS).rollout()
 
 

@@ -2398,7 +2398,7 @@ def test_the_parts_of_logits_sum_to_them_in_float32_and_those_of_classes_in_one_
     for column in (0, 1):
         found = opened.why(f"logits[1,{column}]")
         assert abs(sum(part.value for part in found.parts) - shown[0, column]) < 1e-4
-    with pytest.raises(InputError, match="it has rows 1 to 1"):
+    with pytest.raises(InputError, match=f"it has row {len(IDS)}, and columns 0 to 1"):
         opened.why("logits[2,1]")
 
 

@@ -264,3 +264,45 @@ def test_what_is_no_module_and_no_tokens_is_said() -> None:
             from_module(other, np.eye(8))
     with pytest.raises(InputError, match="X is None"):
         from_module(torch.nn.MultiheadAttention(8, 2), None)
+
+
+class QuickGELU(torch.nn.Module):
+    """The activation of CLIP, as its first code writes it."""
+
+    def forward(self, x: Any) -> Any:  # noqa: D102 - as PyTorch names it
+        return x * torch.sigmoid(1.702 * x)
+
+
+class GELU(torch.nn.Module):
+    """An activation that may be exact, or by tanh."""
+
+
+class T5LayerNorm(torch.nn.Module):
+    """A normalization by the root mean square, in spite of its name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight, self.eps = torch.nn.Parameter(torch.rand(8)), 1e-6
+
+
+def feed_forward(activation: Any, norm: Any) -> Any:
+    block = torch.nn.Module()
+    block.q_proj, block.k_proj, block.v_proj, block.o_proj = (
+        torch.nn.Linear(8, 8) for _ in range(4)
+    )
+    block.ln1, block.ln2 = norm(), norm()
+    block.fc1, block.act, block.fc2 = torch.nn.Linear(8, 12), activation, torch.nn.Linear(12, 8)
+    return block
+
+
+def test_activations_and_normalizations_are_told_by_more_than_a_part_of_their_names() -> None:
+    plain = lambda: torch.nn.LayerNorm(8)  # noqa: E731
+    said = {"heads": 2, "norm": "pre"}
+    kinds = {QuickGELU(): "gelu-quick", torch.nn.GELU(): "gelu", torch.nn.GELU("tanh"): "gelu-tanh"}
+    for activation, kind in kinds.items():
+        found = from_module(feed_forward(activation, plain), np.eye(8), **said)
+        assert (found.activation, found.normalization) == (kind, "layer")
+    with pytest.raises(InputError, match="its activation is unknown"):
+        from_module(feed_forward(GELU(), plain), np.eye(8), **said)
+    found = from_module(feed_forward(torch.nn.ReLU(), T5LayerNorm), np.eye(8), **said)
+    assert found.normalization == "rms"

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from conftest import BUNDLED, Command, mostly_slow
 
+from attncalc import check
 from attncalc.languages.catalogue import LANGUAGES, catalogue
 from attncalc.making.maker import words
 from attncalc.problem.problem import Problem
@@ -26,6 +27,7 @@ from attncalc.writing.paper import writer
 from attncalc.writing.paper.ink import Ink, Letters, Mark, Stroke
 from attncalc.writing.paper.pages import HEIGHT, MARGIN, WIDTH, Sheet, _around, _filled
 from attncalc.writing.prose import line_in_text
+from attncalc.writing.reports.marking import marking_document
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -279,6 +281,14 @@ def test_a_marking_is_a_pdf(attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("check", str(BUNDLED / "self.json"), answer, "-o", "marks.pdf")
     assert run.code == 1, run.err
     assert (tmp_path / "marks.pdf").read_bytes().startswith(b"%PDF-")
+
+
+def test_missing_steps_of_a_marking_are_on_its_pages(tmp_path: Path) -> None:
+    (tmp_path / "mine.m").write_text("Q = [1 2; 3 4; 5 6]")
+    marking = check(read_problem(BUNDLED / "self.json"), tmp_path / "mine.m")
+    assert marking.not_found
+    pages = pages_of(writer._sheet(marking_document(marking), Ink()))
+    assert "".join(map(texts, pages)).count("Not found.") == len(marking.not_found)
 
 
 def test_a_key_with_a_little_more_than_a_page_is_one_with_steps_beside_one_another() -> None:

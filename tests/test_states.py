@@ -164,6 +164,13 @@ def test_two_layers_in_one_file_are_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_message_about_several_layers_names_one_field(tmp_path: Path) -> None:
+    both = {f"{n}.{x}_proj.weight": np.eye(4) for n in range(2) for x in "qkv"}
+    found = refused(saved(tmp_path / "a.npz", X=X, heads=2, **both))
+    assert found.count("\n") == 0
+    assert '"1.q_proj.weight", and 2 more of its fields fit two: keep one layer' in found
+
+
 def test_heads_within_one_array_are_refused(tmp_path: Path) -> None:
     path = saved(tmp_path / "a.npz", X=X, heads=2, **{"h.query_key_value.weight": np.eye(4)})
     assert refused(path) == (

@@ -200,6 +200,7 @@ def test_a_layer_within_a_model_is_traced_by_its_path() -> None:
     ("model", "inputs", "said", "problem"),
     [
         (lambda: 7, X, {}, "int is not a PyTorch model"),
+        (lambda: torch.nn.Transformer(8, 2, 1, 1), (X, X), {}, "layer='encoder.layers.0'"),
         (lambda: torch.nn.Linear(8, 2), X, {}, "Linear is not one of the modules read"),
         (lambda: Gpt2(), X[..., :7], {}, "Gpt2 cannot be run on these inputs: RuntimeError"),
         (lambda: Llama(width=8), X, {}, "normalization is unknown: pass norm='pre'"),
@@ -575,6 +576,64 @@ def test_padding_on_the_left_is_no_mistake_and_hides_none(kind: str) -> None:
     found = trace(model, inputs, layer=1)
     assert (found.first.step, found.first.differ) == ("O", 3 * 16)
     assert found.first.causes == ("every number is 1.5 times what it should be",)
+
+
+MASKS_OF_A_TRACE = {
+    "no score is masked": lambda causal, padded: causal & False,
+    "keep is left out": lambda causal, padded: causal,
+    "the causal mask is left out": lambda causal, padded: padded,
+    "keep is inverted": lambda causal, padded: causal | ~padded,
+}
+
+
+@pytest.mark.parametrize("kind", ["eager", "sdpa"])
+@pytest.mark.parametrize("cause", mostly_slow(list(MASKS_OF_A_TRACE), every=4))
+def test_a_missing_mask_of_two_is_named(kind: str, cause: str) -> None:
+    """Also where queries without keys are not compared."""
+    hub = pytest.importorskip("transformers")
+    config = hub.LlamaConfig(**SMALL | {"num_attention_heads": 2}, attn_implementation=kind)
+    model = redrawn(hub.LlamaForCausalLM(config))
+    keep = [0, 0, 1, 1, 0, 1]
+    later, padded = torch.ones(6, 6).triu(1) > 0, (torch.tensor(keep) == 0).expand(6, 6)
+    forbidden = MASKS_OF_A_TRACE[cause](later, padded)
+    mask = torch.zeros(1, 1, 6, 6).masked_fill(forbidden, float("-inf"))
+
+    def other(module: Any, args: Any, said: dict[str, Any]) -> Any:
+        return args, said | {"attention_mask": mask}
+
+    model.model.layers[1].self_attn.register_forward_pre_hook(other, with_kwargs=True)
+    inputs = {"input_ids": [[3, 3, 7, 1, 9, 4]], "attention_mask": [keep]}
+    assert cause in " ".join(trace(model, inputs, layer=1).first.causes)
+
+
+@pytest.mark.slow
+def test_masks_and_positions_of_other_forms_are_refused() -> None:
+    hub = pytest.importorskip("transformers")
+    model = redrawn(hub.LlamaForCausalLM(hub.LlamaConfig(**SMALL)))
+    ids = {"input_ids": [[3, 7, 1, 9]]}
+    later = torch.full((4, 4), float("-inf")).triu(1)[None, None]
+    with pytest.raises(InputError, match="attention_mask has 4 axes"):
+        trace(model, {**ids, "attention_mask": later})
+    assert trace(model, {**ids, "position_ids": [[2, 3, 4, 5]]}).agrees
+    with pytest.raises(InputError, match="one token after another"):
+        trace(model, {**ids, "position_ids": [[0, 0, 1, 2]]})
+
+
+@pytest.mark.slow
+def test_padding_of_a_decoder_is_read() -> None:
+    hub = pytest.importorskip("transformers")
+    sizes = {"d_model": 8, "vocab_size": 20, "max_position_embeddings": 16}
+    sides = {
+        f"{side}_{what}": 2
+        for side in ("encoder", "decoder")
+        for what in ("layers", "attention_heads")
+    }
+    model = redrawn(hub.BartForConditionalGeneration(hub.BartConfig(**sizes, **sides)))
+    inputs = {"input_ids": [[3, 4, 5]], "decoder_input_ids": [[2, 8, 9, 4]]}
+    of_decoder = {"decoder_attention_mask": [[0, 1, 1, 0]]}
+    for masks in (of_decoder, {**of_decoder, "attention_mask": [[1, 1, 0]]}):
+        found = trace(model, {**inputs, **masks})
+        assert (found.agrees, found.unmatched) == (True, ())
 
 
 @pytest.mark.slow

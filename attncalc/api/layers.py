@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attncalc.api.display import Displayed, as_html
+from attncalc.api.display import as_html
 from attncalc.api.models import Fields, Given, Opened, arrays_in, placed
 from attncalc.api.solution import Solution
 from attncalc.api.studies import Study
@@ -38,14 +38,13 @@ from attncalc.studies.layers import (
 )
 from attncalc.studies.layers import lens as logit_lens
 from attncalc.studies.layers import rollout as attention_rollout
-from attncalc.writing.studies.forms import figure_of, forms_of
+from attncalc.writing.studies.forms import figure_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from attncalc.api.why import Whys
     from attncalc.problem.step import Plan
-    from attncalc.writing.document import Document
 
 Told = Callable[[int], None] | None
 _CHANGE = re.compile(r"(\d{1,6})\.((?:self\.|cross\.)?)(?:(\d{1,6})|(\w+)(\[[^\]]*\])?)")
@@ -102,10 +101,10 @@ def layers(
     return Layers(opened, only, given)
 
 
-class Layers(Displayed):
+class Layers:
     """A model with its input: iterated, it yields the solution of each layer.
 
-    Each iteration runs the model once. Displayed, it shows the tables of every layer.
+    Each iteration runs the model once. A notebook displays the tables of every layer.
 
     Parameters
     ----------
@@ -207,7 +206,11 @@ class Layers(Displayed):
         InputError
             If there is no such layer, head or step, or an array has another size.
         """
-        texts = [ablate] if isinstance(ablate, str) else list(ablate)
+        given: Any = ablate  # which may be a number, in Python
+        is_list = isinstance(given, Iterable) and not isinstance(given, str)
+        texts = list(given) if is_list else [given]
+        if not all(isinstance(each, str) for each in texts):
+            raise InputError('ablate names heads or steps as text, such as "3.2" or "3.F_2"')
         changes = [read_change(text) for text in texts]
         changes += [read_change(text)._replace(values=as_array(each))
                     for text, each in (patch or {}).items()]  # fmt: skip
@@ -351,8 +354,9 @@ class Layers(Displayed):
             raise InputError(f"at {at}: there are {count} tokens, from 1 to {count}")
         return at - 1
 
-    def _as_document(self) -> "Document":
-        return forms_of(self.walk, full=False).document()
+    def __repr__(self) -> str:
+        """Return what it is: the tables of a layer are those of its solution."""
+        return f"{self.walk.title}: {len(self)} layers, each iteration yields their solutions"
 
     def _repr_html_(self) -> str:
         """Return an embedded page: all heads in a grid, and each layer to be opened."""

@@ -543,7 +543,7 @@ class Opened:
             self._remarks.append(
                 f"token {self.last + 1} {which}: the model uses only its row of the head's outputs"
             )
-        read = [(_padding(self.ids, self._masks), self._first), (self._is_padding, self.model)]
+        read = [(self._is_padding_of_first, self._first), (self._is_padding, self.model)]
         counted = [padded for padded, of in read if of.family.places and not of.family.skips]
         if any(padded != sorted(padded) for padded in counted):
             self._remarks.append("positions count all tokens, including padding")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.api.plain import plain_problem
+from attncalc.api.plain import activation_of, plain_problem
 from attncalc.api.saving import check_tensors
 from attncalc.base.arrays import as_array
 from attncalc.base.errors import InputError
@@ -14,9 +14,7 @@ from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 from attncalc.reading.names import unknown
 
-_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu"}
 _LEARNED = "the last token of X2 is the learned key and value (add_bias_kv)"
-_STACKS = ("TransformerEncoder", "TransformerDecoder", "Transformer")
 MODULES = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer")
 
 
@@ -61,7 +59,7 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
         raise InputError(f"{str(module)[:60]} is not a PyTorch module: pass one, with its weights")
     check_tensors(module.state_dict())
     kind = type(module).__name__
-    _check_asked(kind, conventions)
+    _check_names(conventions)
     if kind not in MODULES:
         return plain_problem(module, _tokens(X, X2, X3), conventions)
     attention = module if kind == MODULES[0] else module.self_attn
@@ -86,13 +84,7 @@ def from_module(module: Any, X: Any, X2: Any = None, X3: Any = None, **conventio
             raise type(error)(str(error).replace(f"{place}: ", f"{kind}: ")) from None
 
 
-def _check_asked(kind: str, conventions: dict[str, Any]) -> None:
-    """Refuse a stack of layers, and what is no field of a problem."""
-    if kind in _STACKS:
-        raise InputError(
-            f"{kind} is a stack of layers: pass one of them, as module.layers[0], with the tokens "
-            "that it reads, or trace(module, inputs, layer='layers.0')"
-        )
+def _check_names(conventions: dict[str, Any]) -> None:
     for name in conventions:
         if name not in (*Problem.__dataclass_fields__, "config"):
             raise InputError(unknown(name, Problem.__dataclass_fields__))
@@ -167,16 +159,13 @@ def unwrapped(model: Any) -> Any:
 def _settings(module: Any, *, is_decoder: bool) -> dict[str, Any]:
     if module.self_attn.bias_k is not None:
         raise InputError("add_bias_kv is supported for a MultiheadAttention alone, not in a layer")
-    activation = getattr(module.activation, "__name__", type(module.activation).__name__).lower()
-    if activation not in _ACTIVATIONS:
-        known = ", ".join(_ACTIVATIONS)
-        raise InputError(f"the activation {activation} is not one of those read: {known}")
-    if getattr(module.activation, "approximate", "none") == "tanh":
-        activation = "gelu-tanh"
+    if not (activation := activation_of(module.activation)):
+        name = getattr(module.activation, "__name__", type(module.activation).__name__)
+        raise InputError(f"the activation {name} is not one of those read: relu, gelu, silu")
     return {
         "block": "decoder" if is_decoder else "encoder",
         "norm": "pre" if module.norm_first else "post",
-        "activation": _ACTIVATIONS.get(activation, activation),
+        "activation": activation,
         "eps": str(module.norm1.eps),
         "causal": False,
     }

@@ -44,6 +44,7 @@ ENDS = fields_by_end(
     {"weight": "gamma", "bias": "beta", "scale": "gamma"},
 )
 """Fields by the ends of names that people give to their own modules."""
+_STACKS = ("TransformerEncoder", "TransformerDecoder", "Transformer")
 _HEADS = ("num_heads", "n_heads", "n_head", "num_attention_heads", "nhead", "heads", "h")
 _KEY_HEADS = ("num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_kv_head", "kv_heads")
 _WIDTHS = ("head_dim", "d_k", "dim_head", "head_size", "d_head")
@@ -70,6 +71,12 @@ def plain_problem(
         positions; and the config of its model.
     """
     kind = type(module).__name__
+    if kind in _STACKS:
+        layer = next(name for name, _ in module.named_modules() if name.endswith("layers.0"))
+        raise InputError(
+            f"{kind} is a stack of layers: pass one of them with the tokens that it reads, or "
+            f"trace(module, inputs, layer={layer!r})"
+        )
     conventions = dict(conventions)
     config = conventions.pop("config", None)
     found_fields = family_fields(module, len(next(iter(tokens.values()))), config)
@@ -213,19 +220,32 @@ def _normalization(module: Any) -> dict[str, Any]:
         if (renamed(f"{name}.weight", ENDS) or ("",))[0].startswith("gamma_")
         and next(each.parameters(), None) is not None
     ]
-    kind = "layer" if "layernorm" in type(norms[0]).__name__.lower() else "rms"
-    if getattr(norms[0], "bias", None) is not None:
-        kind = "layer"
+    name, is_biased = type(norms[0]).__name__.lower(), getattr(norms[0], "bias", None) is not None
+    is_rms = "rms" in name or "t5" in name or "layernorm" not in name
+    kind = "rms" if is_rms and not is_biased else "layer"
     eps = next((getattr(norms[0], n) for n in _EPS if getattr(norms[0], n, None) is not None), None)
     return {"normalization": kind, **({} if eps is None else {"eps": str(eps)})}
 
 
 def _activation(module: Any) -> str:
-    for each in module.modules():
-        name = type(each).__name__.lower()
-        is_by_tanh = getattr(each, "approximate", "none") == "tanh" or _GELU.search(name)
-        if "gelu" in name:
-            return "gelu-tanh" if is_by_tanh else "gelu"
-        if name in ("relu", "silu", "siluactivation"):
-            return name.removesuffix("activation")
-    raise InputError("its activation is unknown: pass activation='gelu', 'relu' or 'silu'")
+    found = next(filter(None, map(activation_of, module.modules())), "")
+    if not found:
+        raise InputError("its activation is unknown: pass activation='gelu', 'relu' or 'silu'")
+    return found
+
+
+def activation_of(given: Any) -> str:
+    """Return the activation that a module or a function is; "" for any other.
+
+    A GELU of other packages may be exact, or by tanh: it is none that is known.
+    """
+    named = given if hasattr(given, "__name__") else type(given)
+    name = named.__name__.lower().removesuffix("activation")
+    if name in ("relu", "silu"):
+        return str(name)
+    if "quickgelu" in name:
+        return "gelu-quick"
+    if _GELU.search(name) or getattr(given, "approximate", "none") == "tanh":
+        return "gelu-tanh"
+    is_exact = name == "gelu" and str(named.__module__).startswith(("torch.", "transformers."))
+    return "gelu" if is_exact else ""

@@ -36,7 +36,7 @@ _INPUTS = {
     "decoder_input_ids": "decoder_tokens",
     "token_type_ids": "type_ids",
 }
-_MASK, _EMBEDDED = "attention_mask", "inputs_embeds"
+_MASK, _MASK_OF_DECODER, _EMBEDDED = "attention_mask", "decoder_attention_mask", "inputs_embeds"
 _MEMORY = ("encoder_hidden_states", "memory", "key", "value")
 """The arguments of a layer with the tokens of keys, and of values."""
 _SHARES = {"bfloat16": 4e-2, "float16": 5e-3, "float32": 2e-5, "float64": 1e-10}
@@ -203,20 +203,21 @@ def _of_a_family(
         inputs = dict(zip(inspect.signature(model.forward).parameters, inputs, strict=False))
     arguments = dict(inputs) if isinstance(inputs, Mapping) else {first: inputs}
     arguments = {n: each for n, each in arguments.items() if each is not None}
-    arguments |= {n: _batch(each) for n, each in arguments.items() if n in (*_INPUTS, _MASK)}
+    read = (*_INPUTS, _MASK, _MASK_OF_DECODER)
+    arguments |= {n: _batch(each) for n, each in arguments.items() if n in read}
     given = {_INPUTS[n]: as_array(each)[0] for n, each in arguments.items() if n in _INPUTS}
     if (embedded := arguments.get(_EMBEDDED)) is not None:  # only their number is read
         given["tokens"] = [0] * embedded.shape[-2]
-    conventions = dict(conventions)
-    mask = arguments.get(_MASK)
-    if mask is not None and not np.all(as_array(mask)[0]):
-        conventions["keep"] = as_array(mask)[0]
+    keep, own = (_padding(n, arguments.get(n)) for n in (_MASK, _MASK_OF_DECODER))
+    conventions = {**conventions} if keep is None else {**conventions, "keep": keep}
+    given |= {} if own is None else {"decoder_ignore": own == 0}
     state = model if config is None else model.state_dict()
     with saved(state, config) as folder:
         opened = Opened(folder, Given(**given))
         number = opened.model.count - 1 if layer is None else layer
         opened.take(conventions)
         fields = opened.layer(opened.model, number)
+        _check_positions(arguments.get("position_ids"), fields)
         path, *others = opened.model.places_of(number)
         if others:
             raise InputError(
@@ -241,6 +242,26 @@ def _of_a_family(
             **{**fields, **tokens, "title": title, "labels": labels, "remarks": opened.remarks}
         )
         return _Run(recorded, problem, opened.model.meanings, is_of_a_family=True)
+
+
+def _padding(name: str, mask: Any) -> Matrix | None:
+    """Return where a padding mask has tokens; None without one, or if it has them everywhere."""
+    if mask is None:
+        return None
+    found = as_array(mask)
+    if found.ndim != 2:
+        raise InputError(
+            f"{name} has {found.ndim} axes: it is read as that of padding, (batch, tokens)"
+        )
+    return None if found[0].all() else found[0]
+
+
+def _check_positions(given: Any, fields: Mapping[str, Any]) -> None:
+    """Refuse positions of rope that are not those of one token after another."""
+    if given is None or fields.get("positions") != "rope":
+        return
+    if (np.diff(as_array(given)) != 1).any():
+        raise InputError("position_ids are not those of one token after another: leave them out")
 
 
 def _of_a_module(

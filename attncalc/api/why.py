@@ -322,8 +322,9 @@ def _weighed(
     for asked, column, sign in logits:
         row = 1 if rows == 1 and asked == count else asked  # the only one that the head reads
         if not (1 <= row <= rows and first <= column < columns + first):
+            of_rows = f"row {count}" if rows == 1 else f"rows 1 to {rows}"
             raise InputError(
-                f"{name}[{asked},{column}]: it has rows 1 to {rows}, and columns {first} to "
+                f"{name}[{asked},{column}]: it has {of_rows}, and columns {first} to "
                 f"{columns + first - 1}"
             )
         weight[row - 1, column - first] += sign

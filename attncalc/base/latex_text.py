@@ -68,6 +68,8 @@ _ESCAPED = _listed(r"""
 LONGEST_UNBROKEN = 28
 _PIECE = re.compile(r"√([0-9]+|[a-z]_[a-z])(?!\w)|[^\s√]+|√")
 """A root, or a word."""
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
+"""An apostrophe within a word: l'échelle. Others are quotation marks, which stay straight."""
 _JOINING = re.compile(r"-{2,}|,{2,}")
 """Ligatures of fonts: two hyphens become a dash, two commas a quotation mark."""
 _LETTERS = _listed(r"""
@@ -104,7 +106,8 @@ def in_latex(text: str) -> str:
 def _word(word: str) -> str:
     """Return a word in LaTeX; one of many letters may be broken between any of them."""
     between = r"\allowbreak{}" if len(word) > LONGEST_UNBROKEN else ""
-    letters = between.join(_letter(character) for character in word)
+    pieces = _APOSTROPHE.split(word)
+    letters = "'".join(between.join(map(_letter, piece)) for piece in pieces)
     return _JOINING.sub(lambda match: "{}".join(match[0]), letters)
 
 

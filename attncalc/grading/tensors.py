@@ -202,6 +202,8 @@ class _Reading:
         Their softmax is NaN in PyTorch, and equal weights in transformers.
         """
         right, values = np.asarray(self.key.exact[step], np.float64), written.values
+        if right.ndim == 3 and values.shape[-1] == len(right) * right.shape[-1]:
+            right = np.concatenate([*right], axis=1)  # heads side by side
         known = [A for n, A in self._without_keys.items() if n in self.key.before[step]]
         rows = [each for each in known if right.ndim > 1 and len(each) == right.shape[-2]]
         if not rows or (*values.shape[-right.ndim :], values.size) != (*right.shape, right.size):

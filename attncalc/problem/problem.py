@@ -43,6 +43,9 @@ Labels = Sequence[str] | Mapping[str, Sequence[str]] | None
 LONGEST_NAME = 500
 """Characters of a label in results, where each label appears once for every pair of tokens."""
 
+MOST_SHOWN = 12
+"""Entries of a matrix that the representation of a problem shows."""
+
 
 @dataclass(frozen=True, eq=False)
 class Problem(Outer):
@@ -313,6 +316,18 @@ class Problem(Outer):
         for name in TEXTS:
             object.__setattr__(self, name, _text(name, getattr(self, name)))
         _check_labels(self)
+
+    def __repr__(self) -> str:
+        """Return the given fields, large matrices by their sizes."""
+        said = {"title": repr(self.title)} if self.title else {}
+        said |= {name: _shown(self.stored(name)) for name in self.names}
+        for name in SETTINGS:
+            value = getattr(self, name)
+            is_usual = value == _default(name, self.block) or (
+                name == "scale" and not self.says_scale
+            )
+            said |= {} if is_usual else {name: repr(value)}
+        return f"Problem({', '.join(f'{name}={text}' for name, text in said.items())})"
 
     def _read(self, name: str, given: Any, typed: dict[str, Matrix]) -> Matrix:
         """Return a matrix in floats; its typed numbers are stored if floats lose digits."""
@@ -620,6 +635,13 @@ def _settle_backward(problem: Problem) -> None:
 
 Nesting = tuple[str, Mapping[str, Any], str]
 """The prefix of the names in a part, its fields, and the prefix of the enclosing part."""
+
+
+def _shown(matrix: Matrix) -> str:
+    """Return a matrix as a list, or the sizes of a large one."""
+    if matrix.size <= MOST_SHOWN:
+        return repr(matrix.tolist())
+    return f"<{' × '.join(map(str, matrix.shape))}>"
 
 
 @cache

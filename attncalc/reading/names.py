@@ -22,6 +22,7 @@ _OTHER_WORDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     **dict.fromkeys(("attentionmask", "attnmask"), (("keep", "ignore"), _OF_MASK)),
     "tokens": (("labels",), "write their vectors in X, and their names in labels"),
     "context": (("X2",), "write the tokens of the queries in X1, and the context in X2"),
+    "at": (("tokens",), "omit it: the results have a row for each position"),
     "dropout": ((), "no dropout is applied: leave it out"),
     "dk": (("scale",), 'd_k is the width of Q; "scale" takes another number'),
     **{
@@ -106,12 +107,13 @@ def unknown(name: str, known: Iterable[str] = KNOWN, most: int = MOST_LISTED) ->
     'unknown name "W_QQ": did you mean W_Q? (known: X, W_Q)'
     """
     known = tuple(known)
-    if (meant := _OTHER_WORDS.get(_plain(name[:80]))) and set(meant[0]) <= set(known):
+    plain = _plain(name[:80])
+    if (meant := _OTHER_WORDS.get(plain)) and set(meant[0]) <= set(known):
         return f"unknown name {quoted(name)}: {meant[1]}"
     by_plain = {_plain(each): each for each in known} | {
         plain: each for plain, each in _BY_PLAIN.items() if each in known
     }
-    near = get_close_matches(_plain(name[:80]), by_plain, n=1, cutoff=0.5)
+    near = get_close_matches(plain, by_plain, n=1, cutoff=0.5)
     near = near or [_plain(each) for each in known if name.startswith(f"{each}_")]
     nearest = f": did you mean {by_plain[near[0]]}?" if near else ""
     listed = [*known[:most], "…"] if len(known) > most else known

@@ -103,11 +103,11 @@ class Paired(NamedTuple):
 
 
 class Unpaired(NamedTuple):
-    """A file that is not marked, the reason, and whether a newer answer replaces it."""
+    """A file that is not marked, the reason, and what it is in one or two words."""
 
     place: Path
     why: str
-    is_replaced: bool = False
+    what: str = "unmatched"
 
 
 _Found = tuple[Path, tuple[str, ...], str]
@@ -238,12 +238,12 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
             last, evidence = read[latest[0]], latest[1]
             paired.append(last)
             why = f"replaced by {last.place}, which is newer by {evidence}"
-            unpaired += [Unpaired(one.place, why, True) for one in read if one is not last]
-            why = f"not read: {last.place} is the answer that is marked"
-            unpaired += [Unpaired(one.place, why) for one in changed if one not in read]
+            unpaired += [Unpaired(one.place, why, "replaced") for one in read if one is not last]
+            why = f"{last.place} is the answer that is marked"
+            unpaired += [Unpaired(one.place, why, "not read") for one in changed if one not in read]
         else:
             why = "as it was handed out: nothing is filled in"
-            untouched = [Unpaired(one.place, why) for one in each]
+            untouched = [Unpaired(one.place, why, "unchanged") for one in each]
             unclear = [*_of_several(changed)]
             paired += unclear[:1]
             unpaired += [Unpaired(one.place, one.unclear) for one in unclear[1:]] or untouched
@@ -545,6 +545,8 @@ class _Names:
         said = [rest, *(self._words(step, is_file=step == below[-1]) for step in below)]
         apart = [tuple(_PIECE.findall("-".join(words))) for words in said]  # "problem1"
         named = self._problems_in([own]) or self._problems_in(said) or self._problems_in(apart)
+        if len(named) > 1 and "".join(own[-1:]).isdigit():  # 1-2: Canvas numbers files of one name
+            named = self._problems_in([own[:-1]]) or named
         if len(named) != 1:
             who = self.given.students[student].name
             why = f"that of {who}, but its name does not say to which of {of_each(problems)}"

@@ -58,6 +58,7 @@ def read_state(arrays: Mapping[str, Matrix], faults: Faults, changes: Fields) ->
     of_torch = {*_TORCH, *layers}
     others = [key for key in arrays if key not in of_torch and canonical(key) is None]
     found = named((key for key in others if meaning_of(key)), faults.add)
+    faults.raise_if_any()  # of several layers, nothing else is wrong
     remarks: list[str] = []
     fields = _torch_fields(_of_torch(arrays, remarks), faults)
     fields |= _layer_fields(layers, arrays, faults)

@@ -195,13 +195,14 @@ def rollout(walk: Walk) -> Rollout:
     rolled: Matrix | None = None
     for number, solution in walk.run():
         step = solution.weights
-        weights = np.array([-1.0])
+        weights = None
         if step is not None and own_name(step.name) == "A":
             weights = solution.floats[step.name].astype(np.float64)
-        if step is None or (weights < 0).any():
+        if step is None or weights is None or (weights < 0).any():
+            why = "has none" if weights is None else "has some below 0"
             raise InputError(
-                f"attention rollout needs the weights A of every layer, from 0: those of layer "
-                f"{number} are {'below 0' if step else 'missing'}"
+                f"attention rollout needs the weights A of every layer, from 0: layer {number} "
+                f"{why}"
             )
         mean = weights.mean(axis=0) if weights.ndim == 3 else weights
         mixed = mean + np.eye(len(mean))

@@ -7,7 +7,7 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import product
+from itertools import accumulate, product
 from math import ceil
 from typing import NamedTuple
 
@@ -60,6 +60,10 @@ MOST_BESIDE_A_MAP = 20
 """Sentences, about a line each, that fit on a page with the map."""
 _BREAK = r"\addpenalty{-300}"
 """A page ends before a step, as before any heading."""
+_STARTS = r"\subsection*", rf"\par{_BREAK}"
+"""The starts of a step, and of several beside one another."""
+SURELY_TWO = 1.15
+"""From which share of a page its estimated height is surely more than one."""
 SIZE_OF_TITLE = 1.4
 """How wide the bold letters of titles are, relative to others."""
 MAP, MAPS_BESIDE = (90, 250, 340), ((65, 170, 225), (110, 225, 338))
@@ -130,7 +134,7 @@ class _Fit(NamedTuple):
 
 _NEW_SHEET = r"\clearpage\ifodd\value{page}\else\null\thispagestyle{empty}\clearpage\fi"
 LEAST = 0.8
-"""The smallest letters, as a share of the usual ones, of more than three pages."""
+"""The smallest letters, as a share of the usual ones, of one page and of more than three."""
 _SMALLER = r"\let\Large\large\let\large\normalsize\let\normalsize"
 _FITS = (
     _Fit(),
@@ -152,14 +156,18 @@ def _body(document: parts.Document, picture: str | None, room: float) -> str:
         return list(_Latex(picture, room / fit.width, fit).document(documents[place]))
 
     def pages(way: tuple[int, _Fit]) -> int:
-        return ceil(way[1].height * sum(_height(each, way[1]) for each in made(*way)) / PAGE)
+        return ceil(sum(_heights(made(*way), way[1])) / PAGE)
 
-    way = (0, _FITS[0])
+    way, is_blank = (0, _FITS[0]), any(map(parts.is_to_fill_in, shown.parts))
     if is_short:  # names are in the way before letters are tiny
         ways = sorted(product(range(len(documents)), _FITS), key=lambda way: way[1].height < LEAST)
-        few = (way for most in (2, 3) for way in ways if pages(way) <= most)
+        large = [way for way in ways if way[1].height >= LEAST and way[0] == 0]
+        tried = ((1, [] if is_blank else large), (2, ways), (3, ways))
+        few = (way for most, listed in tried for way in listed if pages(way) <= most)
         way = next(few, None) or min((way for way in ways if way[1].height >= LEAST), key=pages)
     written, fit = made(*way), way[1]
+    if is_short and is_blank:
+        written = _balanced(written, fit)
     smaller = rf"{fit.commands}\setlength{{\arraycolsep}}{{{5 * fit.width:.1f}pt}}{_SKIPS}"
     size = [smaller] if fit.commands else []
     first = FIRST_FONT.get(document.language, [])
@@ -369,6 +377,29 @@ class _Latex(parts.DocumentWriter[str]):
     def sheet(self, sheet: parts.Sheet) -> Iterator[str]:
         yield from self.heading(capital(sheet.title))
         yield from layout.tabulars(sheet.grid, self.room)
+
+
+def _balanced(written: Sequence[str], fit: _Fit) -> list[str]:
+    """Return the lines of a worksheet of two pages with about as much on each of them.
+
+    The room for work fills a page, which would be most of a page with a single step.
+    """
+    heights = _heights(written, fit)
+    total, above = sum(heights), [*accumulate(heights, initial=0.0)]
+    fuller = {  # the height of the fuller page, by the first step of the second one
+        place: max(above[place], total - above[place])
+        for place, line in enumerate(written)
+        if line.startswith(_STARTS)
+    }
+    middle = min(fuller, key=lambda place: fuller[place], default=0)
+    if total < SURELY_TWO * PAGE or fuller.get(middle, total) > PAGE:
+        return [*written]
+    return [*written[:middle], r"\pagebreak", *written[middle:]]
+
+
+def _heights(written: Iterable[str], fit: _Fit) -> list[float]:
+    """Return about how many points each part of a page takes."""
+    return [fit.height * _height(each, fit) for each in written]
 
 
 def _height(written: str, fit: _Fit) -> float:

@@ -267,7 +267,8 @@ def _what_follows(marking: Marking) -> Iterator[str]:
     if not following:
         return
     penalty = marking.rules.follow_penalty
-    cost = "no points deducted" if not penalty else f"{1 - penalty} of the points"
+    less = f"entries that differ from the key earn {1 - penalty} of their points"
+    cost = less if penalty else "no points deducted"
     are = "is" if len(following) == 1 else "are"
     yield f"{of_each(following)} {are} correct given your earlier values; {cost}."
 

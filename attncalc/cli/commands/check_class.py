@@ -98,10 +98,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
         _refuse_within(page.place, [flags["file"], *flags["answers"]])
     rows, pages = _marked(given, named, paired, way, flags["jobs"] or cores())
     entries = list(_entries(given, samples, way, rows, late))
-    strays = [
-        reports.Stray(str(each.place), each.why, "replaced" if each.is_replaced else "unmatched")
-        for each in unpaired
-    ]
+    strays = [reports.Stray(str(each.place), each.why, each.what) for each in unpaired]
     strays += copied(given, paired, rows, rules)
     if flags["anonymous"]:
         entries.sort(key=lambda each: each.student)  # the order of the list would name them
@@ -316,7 +313,7 @@ def _ends(entries: Sequence[reports.ClassRow], strays: Sequence[reports.Stray]) 
     if not any(facts):
         return UNREAD
     right = all(each is not None and each.right for each in facts)
-    unmatched = any(each.what == "unmatched" for each in strays)
+    unmatched = any(each.what in ("unmatched", "not read") for each in strays)
     return RIGHT if right and not unmatched and len(facts) == len(entries) else DIFFERENT
 
 

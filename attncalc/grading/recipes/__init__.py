@@ -27,6 +27,7 @@ from attncalc.grading.recipes.common import (
     transposed,
 )
 from attncalc.grading.recipes.inputs import (
+    in_rows_with_keys,
     of_gradient,
     of_mask,
     of_normalised,
@@ -38,7 +39,6 @@ from attncalc.grading.recipes.inputs import (
     of_skipped,
     of_sum,
     of_weights,
-    scale_of,
 )
 from attncalc.grading.recipes.mistakes import of_equation, of_rewritten
 from attncalc.grading.recipes.roundings import roundings
@@ -71,6 +71,8 @@ def recipes(
         of_settings(step, attention),
         () if attention is None else of_scale_not_asked(step, attention, by_name),
     )
+    if isinstance(step.operation, Mask):
+        listed = chain(in_rows_with_keys(step, listed))
     return _made(step, chain(listed, _of_the_whole(step, attention)))
 
 
@@ -103,7 +105,7 @@ def _of_inputs(
     if attention is None:
         yield from chain(of_skipped(step, steps), of_sum(step, steps))
     elif isinstance(operation, Mask):
-        yield from of_mask(step, operation, scale_of(attention))
+        yield from of_mask(step, operation)
     else:
         yield from chain(of_scores(step, steps), of_weights(step, steps), of_outputs(step, steps))
 

@@ -1,6 +1,6 @@
 """The right operation on other matrices, or with other settings: masks, positions, activations."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -12,7 +12,7 @@ from attncalc.base.typed import as_written
 from attncalc.base.types import Matrix, Range
 from attncalc.equations.operation import Operation
 from attncalc.equations.operations.angles import Rotate, Sinusoids
-from attncalc.equations.operations.assembling import Add, Lookup, Patches, Stack
+from attncalc.equations.operations.assembling import Add, Patches
 from attncalc.equations.operations.distances import Alibi, RelativeBias
 from attncalc.equations.operations.entrywise import (
     KINDS,
@@ -36,12 +36,11 @@ from attncalc.grading.recipes.common import (
     Steps,
     Wrong,
     done_right,
-    entry_by_entry,
     times,
-    transposed,
 )
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.fields import own_name, role_of
+from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Step
 
@@ -120,26 +119,18 @@ def of_scores(step: Step, steps: Steps) -> Iterator[Wrong]:
 
 
 def of_scale_not_asked(step: Step, problem: Attention, steps: Steps) -> Iterator[Wrong]:
-    """Yield scores divided by √d_k without a request, or too early."""
-    if problem.d_k <= 1:
+    """Yield what follows from scores divided by √d_k without a request."""
+    scores = steps.get(step.inputs[0])
+    if problem.d_k <= 1 or problem.scale != "none" or scores is None:
         return
-    root, is_asked = problem.d_k**0.5, problem.scale != "none"
-    plain = next(
-        (each.name for each in steps.values() if isinstance(each.operation, Scoring)), None
-    )
-    if plain is None:  # an equation defines the scores
-        return
-    by_root = f"the scores are divided by √d_k = √{problem.d_k}"
-    says = f"{by_root} already here" if is_asked else f"{by_root}, which is not asked for"
-    if step.name == plain:
-        yield "scale-not-asked", says, lambda read: times(done_right(step, read), 1 / root)
-    elif step.inputs[0] == plain and not is_asked:
-        others = step.inputs[1:]
-        yield (
-            "scale-not-asked",
-            says,
-            lambda read: step.operation.over(times(read(plain), 1 / root), *map(read, others)),
-        )
+    if isinstance(scores.operation, Scoring) and gradient_from(scores.name) is None:
+        says = f"the scores are divided by √d_k = √{problem.d_k}, which is not asked for"
+        yield "scale-not-asked", says, partial(_of_divided, step, problem.d_k**0.5)
+
+
+def _of_divided(step: Step, divisor: float, read: Read) -> Range:
+    scores, *others = map(read, step.inputs)
+    return step.operation.over(times(scores, 1 / divisor), *others)
 
 
 def of_weights(step: Step, steps: Steps) -> Iterator[Wrong]:
@@ -193,7 +184,7 @@ def of_skipped(step: Step, steps: Steps) -> Iterator[Wrong]:
 
 
 def of_sum(step: Step, steps: Steps) -> Iterator[Wrong]:
-    """Yield a residual sum with the normalized tokens, and positions added before a class token."""
+    """Yield a residual sum with the normalized tokens."""
     if step.operation.name != "Add":
         return
     before = step.inputs[0]
@@ -201,35 +192,11 @@ def of_sum(step: Step, steps: Steps) -> Iterator[Wrong]:
         if isinstance(other.operation, Normalise) and other.inputs[0] == before:
             says = f"{other.name} is added, and not {before}"
             yield "residual-of-normalised", says, partial(with_others, step, {before: other.name})
-    stacked = steps.get(before)
-    if step.name.endswith("_P") and stacked is not None and isinstance(stacked.operation, Stack):
-        yield from _of_positions(step, stacked)
-
-
-def _of_positions(step: Step, stacked: Step) -> Iterator[Wrong]:
-    positions, (token, others) = step.inputs[1], stacked.inputs
-
-    def placed(rows: slice, read: Read) -> Range:
-        places = read(positions).map(lambda end: end[..., rows, :])
-        return step.operation.over(read(others), places)
-
-    def stacked_after(rows: slice, read: Read) -> Range:
-        return stacked.operation.over(read(token), placed(rows, read))
-
-    # without a class token, the first token has the first position
-    says = f"{positions} is added before {token} is put in front"
-    says += ": the first row goes to the first patch"
-    yield "positions-before-class", says, partial(stacked_after, slice(None, -1))
-    says = f"{positions} is not added to {token}"
-    yield "positions-not-on-class", says, partial(stacked_after, slice(1, None))
-    yield "class-token-forgotten", f"{token} is forgotten", partial(placed, slice(1, None))
 
 
 def of_normalised(step: Step, operation: Normalise, steps: Steps) -> Iterator[Wrong]:
-    """Yield other tokens, or each feature over the tokens, normalized."""
+    """Yield other tokens normalized."""
     tokens = step.inputs[0]
-    says = "each feature is normalized over the tokens, not each token over its features"
-    yield "mean-over-tokens", says, partial(_over_tokens, step, operation)
     sum_ = steps.get(tokens)
     for other in sum_.inputs if sum_ and isinstance(sum_.operation, Add) else ():
         says = f"{other} is normalized, and not {tokens}"
@@ -246,18 +213,6 @@ def _normalised(step: Step, operation: Normalise, values: Range, read: Read) -> 
         return operation.over(values, FeatureSquares().over(values), *rest)
     mean = FeatureMean().over(values)
     return operation.over(values, mean, FeatureVariance().over(values, mean), *rest)
-
-
-def _over_tokens(step: Step, operation: Normalise, read: Read) -> Range:
-    """Return each feature normalized over the tokens, with gain and bias."""
-    bare = replace(operation, has_gain=False, has_bias=False)
-    before = 2 + operation.is_centred
-    bare_step = step._replace(inputs=step.inputs[:before])
-    made = transposed(_normalised(bare_step, bare, transposed(read(step.inputs[0])), read))
-    rest = [read(name) for name in step.inputs[before:]]
-    if operation.has_gain:
-        made = entry_by_entry(made, rest.pop(0).low)
-    return made.map(lambda end: end + rest[0].low) if operation.has_bias else made
 
 
 def of_gradient(step: Step, steps: Steps) -> Iterator[Wrong]:
@@ -328,9 +283,6 @@ def _sum_of(names: list[str], read: Read) -> Range:
     return read(names[0]) if len(names) == 1 else Add().over(*map(read, names))
 
 
-MASKED = float("-inf")
-FILL = -1e9
-"""A replacement of -∞ in programs: any number far below all scores gives the same weights."""
 OTHER_BASES = (Fraction(10_000), Fraction(500_000), Fraction(1_000_000))
 """The bases of rope in common models, which may be confused."""
 MOST_SHIFTED = 16
@@ -381,7 +333,6 @@ def _of_sinusoids(step: Step, operation: Sinusoids) -> Iterator[Wrong]:
 
 def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[Wrong]:
     first, *own = step.inputs
-    yield "rope-forgotten", f"{first} is not rotated", lambda read: read(first)
     if operation.scaling is not None:
         yield "rope-unscaled", "rope_scaling is left out", partial(_otherwise, step, scaling=None)
     if own:
@@ -394,7 +345,7 @@ def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[
     says = f"the columns are paired in the other way ({other})"
     yield "rope-pairing", says, partial(_otherwise, step, pairing=other)
     says = "the columns are rotated in the opposite direction: the sines have the wrong sign"
-    yield "rope-sign", says, partial(_turned_back, step, operation)
+    yield "rope-sign", says, partial(_otherwise, step, is_back=not operation.is_back)
     for base in OTHER_BASES:
         if not own and base != operation.base:
             says = f"the base of the angles is {as_written(base)}, not {as_written(operation.base)}"
@@ -415,41 +366,6 @@ def _from_other_places(step: Step, operation: Rotate, of_keys: Fraction) -> Iter
             yield "rope-offset", says, partial(_otherwise, step, offset=operation.offset + by)
 
 
-def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:
-    """Return the rows rotated by the negative angles: mirrored, rotated, and mirrored again."""
-    first, *own = map(read, step.inputs)
-    width = operation.dims or first.low.shape[-1]
-    signs = np.ones(first.low.shape[-1])
-    of_second = slice(width // 2, width) if operation.pairing == "halves" else slice(1, width, 2)
-    signs[of_second] = -1.0
-    return entry_by_entry(operation.over(entry_by_entry(first, signs), *own), signs)
-
-
-def _of_alibi(step: Step, operation: Alibi, problem: Attention) -> Iterator[Wrong]:
-    scores, *own = step.inputs
-    of_paper, scale = operation.slopes(np.empty(0)), scale_of(problem)
-
-    def with_slopes(change: Any, read: Read) -> Range:
-        slopes = read(own[0]).low if own else of_paper
-        return operation.over(read(scores), Range.at(change(slopes)))
-
-    says = "slope times distance is not subtracted from the scores"
-    yield "alibi-forgotten", says, lambda read: read(scores)
-    says = "slope times distance is added to the scores, not subtracted"
-    yield "alibi-added", says, partial(with_slopes, np.negative)
-    if scale != 1:
-        says = "slope times distance is subtracted before the scores are scaled"
-        yield "alibi-before-scale", says, partial(with_slopes, lambda slopes: slopes * scale)
-    if operation.heads > 1:
-        says = "the slopes of the heads are in reverse order"
-        yield "alibi-slopes-reversed", says, partial(with_slopes, lambda slopes: slopes[::-1])
-    for start, code in ((1, "alibi-slopes-halved"), (0, "alibi-slopes-from-1")) if not own else ():
-        powers = (2.0 ** -np.arange(start, start + operation.heads)).reshape(of_paper.shape)
-        named = "1/2, 1/4, …" if start else "1, 1/2, …"
-        says = f"the slopes of the heads are {named}, and not those of the paper"
-        yield code, says, partial(with_slopes, lambda _, powers=powers: powers)
-
-
 def _of_relative(step: Step, operation: RelativeBias, problem: Attention) -> Iterator[Wrong]:
     scores, table = step.inputs
     scale = scale_of(problem)
@@ -457,7 +373,6 @@ def _of_relative(step: Step, operation: RelativeBias, problem: Attention) -> Ite
     def times_table(factor: float, read: Read) -> Range:
         return operation.over(read(scores), times(read(table), factor))
 
-    yield "rel-bias-forgotten", f"{table} is not added", lambda read: read(scores)
     yield "rel-bias-subtracted", f"{table} is subtracted", partial(times_table, -1.0)
     if scale != 1:
         says = f"{table} is added before the scores are scaled"
@@ -510,68 +425,46 @@ def _of_patches(step: Step, operation: Patches) -> Iterator[Wrong]:
         yield "patches-reshaped", says, in_lengths
 
 
-def _of_lookup(step: Step, operation: Lookup) -> Iterator[Wrong]:
-    ids, table = step.inputs
-    other = 1 - operation.first
-
-    def shifted(read: Read) -> Range:
-        rows: Matrix = read(table).low
-        # an id outside the table has no row: the nearest is as wrong as any
-        named = read(ids).map(lambda end: np.clip(end - other, 0, rows.shape[-2] - 1))
-        return Lookup().over(named, read(table))
-
-    yield "ids-off-by-one", f"ids count from {other}, and not from {operation.first}", shifted
-
-
-def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
-    """Yield the results without a mask, and with other ones."""
+def of_mask(step: Step, operation: Mask) -> Iterator[Wrong]:
+    """Yield the results with a mask that is shifted, and with one of several masks left out."""
+    yield from _of_one_mask(step, operation)
     scores, *masks = step.inputs
-
-    def masked(change: Callable[[Matrix], Matrix], read: Read) -> Range | None:
-        """Return the scores with another mask; biases are added where they are finite."""
-        given, *others = map(read, step.inputs)
-        shape = np.broadcast_shapes(given.low.shape, *(each.low.shape for each in others))
-        probe = operation.over(Range.at(np.zeros(shape)), *others).low
-        forbidden = change(np.isneginf(probe))
-        bias = np.where(np.isneginf(probe), 0.0, probe)
-        return given.map(lambda end: np.where(forbidden, MASKED, end + bias))
-
-    yield "mask-forgotten", "no score is masked", partial(masked, np.zeros_like)
-    inverted = "the mask is inverted: what may be attended to is forbidden"
-    yield "mask-inverted", inverted, partial(masked, np.logical_not)
-
-    def filled(read: Read) -> Range | None:
-        """Return the scores with a number for -∞: it matters if all keys of a query are masked."""
-        made = masked(np.logical_not, read)
-        return made and made.map(lambda end: np.where(np.isneginf(end), FILL, end))
-
-    yield "mask-inverted", inverted, filled
-    turned = "the mask is transposed"
-    yield "mask-turned", turned, partial(masked, lambda forbidden: forbidden.swapaxes(-1, -2))
-    zero = "0 is written where a score is forbidden, not -∞"
-
-    def with_zeros(read: Read) -> Range:
-        return done_right(step, read).map(lambda end: np.where(np.isneginf(end), 0.0, end))
-
-    yield "mask-zero", zero, with_zeros
     for by, way in ((1, "further"), (-1, "less")):
         says = f"the mask is shifted by one: each query sees one key {way}"
         yield "mask-shifted", says, partial(_shifted_mask, operation, scores, masks, by)
-    if operation.masks and operation.masks != ("bias",):
-        says = "the window is off by one: each query sees one key {} into the past"
-        wider = partial(masked, lambda forbidden: forbidden & _rolled(forbidden, -1))
-        yield "window-off", says.format("further"), wider
-        narrower = partial(masked, lambda forbidden: forbidden | _rolled(forbidden, 1))
-        yield "window-off", says.format("less far"), narrower
-    if "bias" in masks:
-        yield "bias-not-added", f"{masks[-1]} is not added", partial(_biased, operation, step, 0.0)
-        says = f"{masks[-1]} is subtracted"
-        yield "bias-subtracted", says, partial(_biased, operation, step, -1.0)
-        says = f"{masks[-1]} is multiplied, not added"
-        yield "bias-multiplied", says, partial(_times_bias, operation, step)
-        if scale != 1:
-            says = f"{masks[-1]} is added before the scores are scaled"
-            yield "bias-before-scale", says, partial(_biased, operation, step, scale)
+
+
+def _of_one_mask(step: Step, operation: Mask) -> Iterator[Wrong]:
+    """Yield the results with one of several masks left out, or inverted."""
+    scores, *masks = step.inputs
+    if operation.causal_from is not None and operation.window is None and masks:
+        says = "the causal mask is left out"
+        yield "causal-forgotten", says, partial(_otherwise, step, causal_from=None)
+    for kind, name in zip(operation.masks, masks, strict=True):
+        rest = [each for each in operation.masks if each != kind]
+        if kind == "bias" or not (rest or operation.causal_from):
+            continue
+        inputs = (scores, *(each for each in masks if each != name))
+        left = step._replace(operation=replace(operation, masks=tuple(rest)), inputs=inputs)
+        yield f"{kind}-forgotten", f"{name} is left out", partial(done_right, left)
+        other = "ignore" if kind == "keep" else "keep"
+        if other not in rest:
+            kinds = tuple(other if each == kind else each for each in operation.masks)
+            yield f"{kind}-inverted", f"{name} is inverted", partial(_otherwise, step, masks=kinds)
+
+
+def in_rows_with_keys(step: Step, mistakes: Iterable[Wrong]) -> Iterator[Wrong]:
+    """Yield mistakes of a mask, also as they show where queries without keys are not compared."""
+
+    def compared(make: Callable[[Read], Range | None], read: Read) -> Range | None:
+        right = done_right(step, read)
+        without_keys = np.asarray(np.isneginf(right.low).all(axis=-1, keepdims=True))
+        made = make(read) if without_keys.any() else None
+        return made and made.replaced(without_keys, right)
+
+    for code, says, make in mistakes:
+        yield code, says, make
+        yield code, says, partial(compared, make)
 
 
 def _shifted_mask(operation: Mask, scores: str, masks: list[str], by: int, read: Read) -> Range:
@@ -590,35 +483,15 @@ def _rolled(mask: Matrix, by: int) -> Matrix:
     return np.asarray(mask[..., places])
 
 
-def _biased(operation: Mask, step: Step, factor: float, read: Read) -> Range:
-    """Add a bias multiplied by a factor; masked entries stay masked."""
-    scores, *masks = map(read, step.inputs)
-    place = operation.masks.index("bias")
-    masks[place] = masks[place].map(lambda end: np.where(np.isneginf(end), MASKED, end * factor))
-    return operation.over(scores, *masks)
-
-
-def _times_bias(operation: Mask, step: Step, read: Read) -> Range:
-    """Multiply by a bias; masked entries stay masked."""
-    scores, *masks = map(read, step.inputs)
-    place = operation.masks.index("bias")
-    bias = masks[place].low
-    forbidden = np.isneginf(bias)
-    masks[place] = Range.at(np.where(forbidden, MASKED, 0.0))
-    return operation.over(entry_by_entry(scores, np.where(forbidden, 1.0, bias)), *masks)
-
-
 OF_ANY: Mapping[type[Operation], Callable[..., Iterator[Wrong]]] = {
     Sinusoids: _of_sinusoids,
     Mask: _of_window,
     Activate: _of_activation,
     Gate: _of_activation,
     Patches: _of_patches,
-    Lookup: _of_lookup,
 }
 OF_PLACES: Mapping[type[Operation], Callable[..., Iterator[Wrong]]] = {
     Rotate: _of_rotation,
-    Alibi: _of_alibi,
     RelativeBias: _of_relative,
 }
 """The changes of operations, and of those whose positions an attention determines."""

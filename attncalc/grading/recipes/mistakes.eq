@@ -7,8 +7,9 @@
 # matrices are those of the problem. `Z[...] = ...` states another shape. {b|...} is kept where b is
 # given, {!b|...} where it is not; the flags of attention.eq hold as well, and those of `_flags` in
 # mistakes.py: back (the step is a gradient), layer, outputs, residual, positions, embedded,
-# shared, split, tiled, scored, values. A mistake whose right-hand side is empty does not apply. In a clause, {K} is the
-# name of the input, {Q Kᵀ} a product in the layout of the problem, and {d_k} a number.
+# shared, split, several (heads), scaled, tiled, scored, values, token (a class token); and the names
+# of tables, which are no inputs. A mistake whose right-hand side is empty does not apply. In a clause, {K} is the name of
+# the input, {Q Kᵀ} a product in the layout of the problem, and {d_k} a number.
 
 # Products of matrices
 Project
@@ -70,6 +71,9 @@ ConcatScores
     score-weights-transposed: sum(v[0,c] * tanh(sum(Q[i,a] * W[c,a] for a in columns(Q)) + sum(K[j,a] * W[c,a + columns(Q)] for a in columns(K)){b| + b[0,c]}) for c in d)  # {W} is transposed
     scores-transposed: Z[j in m, i in n] = S[i,j]  # the scores are transposed
 
+Scores, DistanceScores, AdditiveScores, ConcatScores
+    scale-not-asked: {wide|{!back|S[i,j] / sqrt(d_k)}}  # the scores are divided by √d_k = √{d_k}{unasked|, which is not asked for}{!unasked| already here}
+
 # Scale and cap
 DivideBySqrt
     scale-back-twice: {back|X[i,j] / d_k}  # the scale is used twice in the backward pass
@@ -91,6 +95,33 @@ DivideBySqrt, Multiply
     scale-back-forgotten: {back|X[i,j]}  # the scale is forgotten in the backward pass
 SoftCap
     cap-forgotten: X[i,j]  # the scores are not capped
+
+# Positions, and bias by distance
+Rotate
+    rope-forgotten: {!back|X[i,j]}  # {X} is not rotated
+RelativeBias
+    rel-bias-forgotten: S[i,j]  # {table} is not added
+Alibi
+    alibi-forgotten: S[i,j]  # slope times distance is not subtracted from the scores
+    alibi-added: S[i,j] + slope[0,0] * abs(i + place - j)  # slope times distance is added to the scores, not subtracted
+    alibi-before-scale: {scaled|S[i,j] - slope[0,0] * scale * abs(i + place - j)}  # slope times distance is subtracted before the scores are scaled
+    alibi-slopes-reversed: {several|Z[h in heads(S), i in rows(S), j in columns(S)] = S[h,i,j] - slope[heads(S) - 1 - h,0,0] * abs(i + place - j)}  # the slopes of the heads are in reverse order
+    alibi-slopes-halved: {slope|{several|Z[h in heads(S), i in rows(S), j in columns(S)] = S[h,i,j] - 2 ** -(h + 1) * abs(i + place - j)}{!several|S[i,j] - 1 / 2 * abs(i + place - j)}}  # the slopes of the heads are 1/2, 1/4, …, and not those of the paper
+    alibi-slopes-from-1: {slope|{several|Z[h in heads(S), i in rows(S), j in columns(S)] = S[h,i,j] - 2 ** -h * abs(i + place - j)}{!several|S[i,j] - abs(i + place - j)}}  # the slopes of the heads are 1, 1/2, …, and not those of the paper
+
+# Masks: with -1e9 in place of -inf, rows without an allowed key have other weights
+Mask
+    mask-forgotten: S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}  # no score is masked
+    mask-inverted: S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])} if M[i,j] == -inf else -inf  # the mask is inverted: what may be attended to is forbidden
+    mask-inverted: S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])} if M[i,j] == -inf else -10 ** 9  # the mask is inverted: what may be attended to is forbidden
+    mask-turned: -inf if M[j,i] == -inf else S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}  # the mask is transposed
+    mask-zero: 0 if M[i,j] == -inf else M[i,j]  # 0 is written where a score is forbidden, not -∞
+    window-off: {keep|-inf if M[i,j] == -inf and M[i,min(j + 1, columns(S) - 1)] == -inf else S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}}{!keep|{ignore|-inf if M[i,j] == -inf and M[i,min(j + 1, columns(S) - 1)] == -inf else S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}}}  # the window is off by one: each query sees one key further into the past
+    window-off: {keep|-inf if M[i,j] == -inf or M[i,max(j - 1, 0)] == -inf else S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}}{!keep|{ignore|-inf if M[i,j] == -inf or M[i,max(j - 1, 0)] == -inf else S[i,j]{bias| + (0 if bias[i,j] == -inf else bias[i,j])}}}  # the window is off by one: each query sees one key less far into the past
+    bias-not-added: {bias|-inf if M[i,j] == -inf else S[i,j]}  # {bias} is not added
+    bias-subtracted: {bias|-inf if M[i,j] == -inf else S[i,j] - bias[i,j]}  # {bias} is subtracted
+    bias-multiplied: {bias|-inf if M[i,j] == -inf else S[i,j] * bias[i,j]}  # {bias} is multiplied, not added
+    bias-before-scale: {scaled|{bias|-inf if M[i,j] == -inf else S[i,j] + bias[i,j] * scale}}  # {bias} is added before the scores are scaled
 
 # Rows of scores to rows of weights
 Softmax
@@ -133,6 +164,7 @@ Normalise
     variance-other-count: {mean|{gain|gain[0,c] * }(X[i,c] - mean[i,0]) / {eps|{inside|sqrt(var[i,0] * columns(X) / (columns(X) - 1) + eps)}{!inside|(sqrt(var[i,0] * columns(X) / (columns(X) - 1)) + eps)}}{!eps|sqrt(var[i,0] * columns(X) / (columns(X) - 1))}{bias| + bias[0,c]}}  # the variance is divided by d - 1
     bias-forgotten: {bias|N[i,c] - bias[0,c]}  # {bias} is not added
     gain-forgotten: {gain|(X[i,c]{mean| - mean[i,0]}) / {eps|{inside|sqrt(var[i,0] + eps)}{!inside|(sqrt(var[i,0]) + eps)}}{!eps|sqrt(var[i,0])}{bias| + bias[0,c]}}  # it is not multiplied by {gain}
+    mean-over-tokens: {gain|gain[0,c] * }(X[i,c]{mean| - sum(X[l,c] for l in rows(X)) / rows(X)}) / {eps|{inside|sqrt(sum((X[k,c]{mean| - sum(X[l,c] for l in rows(X)) / rows(X)}) ** 2 for k in rows(X)) / rows(X) + eps)}{!inside|(sqrt(sum((X[k,c]{mean| - sum(X[l,c] for l in rows(X)) / rows(X)}) ** 2 for k in rows(X)) / rows(X)) + eps)}}{!eps|sqrt(sum((X[k,c]{mean| - sum(X[l,c] for l in rows(X)) / rows(X)}) ** 2 for k in rows(X)) / rows(X))}{bias| + bias[0,c]}  # each feature is normalized over the tokens, not each token over its features
     norm-forgotten: X[i,c]  # {X} is not normalized
 
 # Activations
@@ -151,6 +183,9 @@ Add
     positions-multiplied: {positions|a[i,j] * b[i,j]}  # {b} is multiplied, not added
     residual-forgotten: {residual|b[i,j]}  # {a} is not added
     residual-subtracted: {residual|a[i,j] - b[i,j]}  # {b} is subtracted from {a}, not added
+    positions-before-class: {token|a[i,j] if i == 0 else a[i,j] + b[i - 1,j]}  # {b} is added before {token} is put in front: the first row goes to the first patch
+    positions-not-on-class: {token|a[i,j] if i == 0 else a[i,j] + b[i,j]}  # {b} is not added to {token}
+    class-token-forgotten: {token|Z[i in rows(a) - 1, j in columns(a)] = a[i + 1,j] + b[i + 1,j]}  # {token} is forgotten
     part-forgotten: {residual|a[i,j]}{embedded|b[i,j]}  # {residual|{b} is not added to {a}}{embedded|{a} is not added to {b}}
 Concat
     mean-for-concat: Z[i in n, c in w] = sum(X[h,i,c] for h in H) / H  # the heads are averaged, not set side by side
@@ -160,6 +195,8 @@ Concat
 Mean
     concat-for-mean: Z[i in n, x in heads(X) * columns(X)] = X[x // columns(X),i,x % columns(X)]  # the heads are set side by side, not averaged
     sum-for-mean: sum(X[h,i,c] for h in H)  # the heads are added, and not divided by their number
+Lookup
+    ids-off-by-one: table[min(max(ids[0,i] - {first|0}{!first|1}, 0), rows(table) - 1),c]  # ids count from {first|0}{!first|1}, and not from {first|1}{!first|0}
 Stack
     cache-order: {!layer|b[i,c] if i < rows(b) else a[i - rows(b),c]}  # {b} is put before {a}: a cache comes first
     cache-forgotten: {!layer|Z[i in n, c in d] = b[i,c]}  # {a} is left out

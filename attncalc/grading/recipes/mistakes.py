@@ -14,6 +14,7 @@ from typing import NamedTuple
 from attncalc.equations.algebra import plain
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import NAMES_HEADS, PLAIN, Setting, Stated, Statement
+from attncalc.equations.operations.assembling import Stack
 from attncalc.equations.operations.entrywise import KINDS
 from attncalc.equations.operations.products import Project
 from attncalc.equations.tree import (
@@ -38,6 +39,7 @@ from attncalc.equations.tree import (
     walk,
 )
 from attncalc.grading.recipes.common import Steps, Wrong, by_equation
+from attncalc.grading.recipes.inputs import scale_of
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.problem import Problem
@@ -102,29 +104,40 @@ def of_equation(
     name = found.name.removeprefix("Grouped")
     if name not in _mistakes():
         return
-    inputs = (name for name in inputs_of(found.name, found.given) if name not in found.tables)
+    inputs = [name for name in inputs_of(found.name, found.given) if name not in found.tables]
     names = dict(zip(inputs, step.inputs, strict=True))
     result = equation(name, found.given).name
     numbers = {**found.settings, **({} if attention is None else _numbers(attention))}
     if attention is not None:
         usual = "X" if attention.kind == "self" else "X2"
         names |= {"tokens": (usual if attention.value_source == "V" else attention.value_source)}
+    names |= _class_token(step, steps)
     known = {*names, *problem.names, *steps}
-    given = found.given | _flags(step, attention)
+    given = found.given | _flags(step, attention) | {*found.tables}
+    given |= {"token"} & names.keys() | {name for name, n in found.settings.items() if n}
     if int(found.settings.get("sharing", 1)) > 1:
         given |= {"shared"}
     for code, text, clause in _mistakes()[name]:
         if not (right := chosen(text, given)):
             continue
         wrong = _wrong(name, found.given, right)
-        if known.issuperset({*wrong.reads} - {result}) and wrong.numbers <= numbers.keys():
-            made = Stated(Statement(wrong.text, settings=numbers))
+        inputs = [each for each in wrong.reads if each not in found.tables]
+        if known.issuperset({*inputs} - {result}) and wrong.numbers <= numbers.keys():
+            made = Stated(Statement(wrong.text, settings=numbers, tables=found.tables))
             if wrong.names_heads:
                 made = Stated(made.stated.with_flags(**{NAMES_HEADS: True}))
-            reads = [None if each == result else names.get(each, each) for each in wrong.reads]
+            reads = [None if each == result else names.get(each, each) for each in inputs]
             words = names | {key: str(value) for key, value in numbers.items()}
             says = _says(chosen(clause, given), words, step, problem)
             yield code, says, partial(by_equation, step, made, reads)
+
+
+def _class_token(step: Step, steps: Steps) -> dict[str, str]:
+    """Return the name of the class token that tokens begin with, to which positions are added."""
+    tokens = steps.get(step.inputs[0])
+    if tokens is None or not (step.name.endswith("_P") and isinstance(tokens.operation, Stack)):
+        return {}
+    return {"token": tokens.inputs[0]}
 
 
 def _flags(step: Step, attention: Attention | None) -> set[str]:
@@ -148,15 +161,20 @@ def _flags(step: Step, attention: Attention | None) -> set[str]:
         flags["split"] = is_projection and heads > 1
         flags["tiled"] = 1 < attention.n_kv_heads < attention.n_heads
         flags["values"] = not attention.is_bare("V")
+        flags["several"] = attention.n_heads > 1
+        flags["scaled"] = scale_of(attention) != 1
+        flags["unasked"] = attention.scale == "none"
+        flags["wide"] = attention.d_k > 1
     return {name for name, holds in flags.items() if holds}
 
 
 def _numbers(problem: Attention) -> dict[str, Setting]:
-    """Return the sizes that may scale scores."""
+    """Return the sizes that may scale scores, and their scale."""
+    found: dict[str, Setting] = {"scale": scale_of(problem)}
     if problem.start:
-        return {}
+        return found
     d_k = problem.d_k
-    found = {"d_k": d_k, "d_heads": problem.n_heads * d_k, "queries": problem.n, "keys": problem.m}
+    found |= {"d_k": d_k, "d_heads": problem.n_heads * d_k, "queries": problem.n, "keys": problem.m}
     tokens = [problem.given[X].shape[-1] for X in ("X", "X1", "X2") if X in problem.names]
     return found | dict(zip(("d_model", "d_other"), tokens, strict=False))
 

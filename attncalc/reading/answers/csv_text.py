@@ -3,7 +3,7 @@
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby, pairwise, takewhile
 
 import numpy as np
@@ -37,7 +37,9 @@ LONGEST_SHEET = 20_000
 """The largest number of lines of a sheet that are searched for matrices side by side."""
 _ENTRY = 3
 """The fewest cells of an entry: its step, row and column; its value may be blank."""
+JOINED = "its decimal commas separate cells, too: 1,00,-2,00 is read as 1,00 and -2,00"
 _COMMA = re.compile(r"[+\-−]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
+_DECIMALS = re.compile(r"[+\-−]?[0-9]+,[0-9]{2,}")
 _COUNTED = re.compile(r"([QKVqkv])_?\d{1,2}")
 """A column of queries, keys or values."""
 _OWN = ("settings", "conventions", "problem")
@@ -74,9 +76,31 @@ def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answe
     other = read_text_answer(_with_tabs(text, place), place, expected)
     found = [each for each in (answer, or_side_by_side(other, text, place, expected)) if each]
     best = min(found, key=lambda each: _trouble(each, expected))
+    if (joined := _with_joined_cells(text)) and any(_trouble(best, expected)[:2]):
+        other = read_sheet(joined, place, expected)
+        if _trouble(other, expected) < _trouble(best, expected):
+            return replace(other, remarks=(*other.remarks, JOINED))
     if reason and not best.matrices:
         raise reason
     return best
+
+
+def _with_joined_cells(text: str) -> str:
+    r"""Return a sheet whose decimal commas also separate its cells, with semicolons; "" for others.
+
+    >>> _with_joined_cells("Q\ncat,1,00,-2,50\nsat,0,25,1,00")
+    'Q\ncat;1,00;-2,50\nsat;0,25;1,00'
+    """
+    joined = list[str]()
+    for line in text.split("\n"):
+        cells = [each.strip() for each in line.rstrip(", \t\r").split(",")]
+        start = next((i for i, cell in enumerate(cells) if is_number_cell(cell)), len(cells))
+        start += (len(cells) - start) % 2  # the number of its row
+        numbers = [",".join(cells[i : i + 2]) for i in range(start, len(cells), 2)]
+        if not all(map(_DECIMALS.fullmatch, numbers)):
+            return ""
+        joined.append(";".join([*cells[:start], *numbers]))
+    return "\n".join(joined) if any("," in line for line in joined) else ""
 
 
 def _of_records(text: str, place: str, expected: Expected) -> Answer | None:

@@ -186,6 +186,10 @@ def _read(run: Sequence[Mention], weights: Matrix, *, are_names: bool) -> Iterat
     is_led = ("feeds" in kinds) != ("by" in kinds and bool(kinds & {"attends", "takes", "feeds"}))
     orders = _orders(run, sides, weights, () if is_led else ranks) if are_tokens else []
     orders = orders or (_clear(run, sides, said, weights) if kinds & _VERBS else [])
+    ranks_before = ([kind for kind in own if kind in ("most", "second")][-1:] for own in said)
+    first = zip(orders, ranks_before, strict=False)
+    if any(role == "m" and rank == ["second"] for (role, _), rank in first):
+        return  # the name of its first input is unknown
     for mention, (role, outputs) in zip(run, orders, strict=False):
         for k in outputs if role in ("m", "s") else ():
             yield _Share(k, role, input_of(mention, k), mention.line)

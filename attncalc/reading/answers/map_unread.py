@@ -32,7 +32,10 @@ _OF_TOKENS = {"out", "in", "token", "symbol", "ordinal"}
 _BARS, _NAME, _LETTERS = re.compile(r"[|│\t]"), re.compile(r"\w+"), re.compile(r"[^\W\d_]+")
 _NUMBERS = re.compile(r"[(\[] ?-?\d[\d.]{0,9}[,; ]{1,3}-?\d")
 """The start of a vector."""
-_SAYS, _WORK = re.compile(r"[^\W\d_]{2}"), re.compile(r"[=×^√\[]|\d ?\* ?\d|\d[.,]\d{2}|\d(?:pt|em|cm|mm|px)\b")
+_SAYS, _WORK = (
+    re.compile(r"[^\W\d_]{2}"),
+    re.compile(r"[=×^√\[]|\d ?\* ?\d|\d[.,]\d{2}|\d(?:pt|em|cm|mm|px)\b"),
+)
 """A word, and a sign of work, on a line."""
 UNCLEAR = 'it seems to be of the map: write it as "output 1 attends to input 3"'
 

@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 
 import numpy as np
 
@@ -128,6 +128,11 @@ _ILLEGIBLE = re.compile(
 )
 """What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
 LONGEST_ROW = 200
+_MASK = re.compile(r"([\s,;|&]+)[-−]?[^\W\d_]{3,20}\.?")
+_MASKS = re.compile(
+    r"(?<=\d)(?:[\s,;|&]+(?P<word>[-−]?[^\W\d_]{3,20}\.?)(?:[\s,;|&]+(?P=word))*)(?=[\s|&\\]*$)"
+)
+"""The words at the end of a row of numbers, which are equal."""
 QUOTED = "an older version, quoted"
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
@@ -146,7 +151,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     plain = with_decimal_commas(rewritten(PRIVATE.sub("", text), "chats"))
     plain = _SUMS.sub(lambda sums: _SIGN.sub("   ", sums[0]), plain)
     quoted = quoted_lines(plain)
-    plain, older = without_quoted(plain, quoted)
+    plain, older = without_quoted(with_masks(plain, expected), quoted)
     text = _rewritten(plain, expected)
     of_map = MapReader(expected)
     blocks, document = blocks_of(
@@ -377,6 +382,27 @@ def _rewritten(text: str, expected: Expected) -> str:
     text = with_counted_rows(text, partial(_names_a_row, expected), shapes)
     text = with_corrections(without_references(text))
     return with_rows_of_tokens(text, expected.labels)
+
+
+def with_masks(text: str, expected: Expected) -> str:
+    """Return a text with -∞ for a word that fills rows as a causal mask does.
+
+    Below one another, each row has a number more and a word less: -1.4 masked masked, 0.5 2 masked.
+    """
+    if not any(np.isneginf(key).any() for key in expected.steps.values()):
+        return text
+    lines = text.split("\n")
+    ends = [_MASKS.search(line) if len(line) < LONGEST_ROW else None for line in lines]
+    words = [(end["word"], len(_MASK.findall(end[0]))) if end else ("", 0) for end in ends]
+    masked = {
+        k
+        for i, ((word, count), below) in enumerate(pairwise(words))
+        for k in ((i, i + 1) if count > 1 and below == (word, count - 1) else ())
+    }
+    return "\n".join(
+        _MASKS.sub(lambda end: _MASK.sub(r"\1-∞", end[0]), line) if k in masked else line
+        for k, line in enumerate(lines)
+    )
 
 
 def _names_a_row(expected: Expected, label: str) -> bool:

@@ -34,10 +34,14 @@ def _normed(read: str, row: str, name: str, eps: float) -> list[str]:
     ]
 
 
+def _is_biased(config: Config) -> bool:
+    return config.is_so("attention_bias", False)
+
+
 def _made(x: str, read: str, config: Config, *, has_heads: bool) -> str:
     """Return the projection of an input as queries, keys or values, of one head or of several."""
     own, row = ("h,", "h,0,") if has_heads else ("", "")
-    bias = f" + b_{x}[{row}c]" * config.is_so("attention_bias", False)
+    bias = f" + b_{x}[{row}c]" * _is_biased(config)
     return f"sum({read}[i,a] * W_{x}[{own}a,c] for a in d){bias}"
 
 
@@ -100,10 +104,6 @@ def normed_over_heads(config: Config, layer: int) -> list[str] | None:
             f" * gamma_{x}[h,0,c]  # {title}, normalized",
         ]
     return lines
-
-
-def _is_biased(config: Config) -> bool:
-    return config.is_so("attention_bias", False)
 
 
 def _projected(read: str, config: Config) -> str:
@@ -287,9 +287,10 @@ def with_normed_experts(config: Config, layer: int) -> list[str] | None:
     return [f"Y[i,a] = R_1[i,a] + gain_moe[a] * {one}  # with experts, normalized"]
 
 
-def chosen_by_logits(config: Config, layer: int) -> list[str]:
-    """Return what Kolibri chooses experts by: logits with the bias of choice, not their shares."""
-    return ["E_choice[i,e] = E_logits[i,e] + b_choice[e]  # logits, with the bias of choice"]
+CHOSEN_BY_LOGITS = (
+    "E_choice[i,e] = E_logits[i,e] + b_choice[e]  # logits, with the bias of choice",
+)
+"""What Kolibri chooses experts by: logits with the bias of choice, not their shares."""
 
 
 def with_mean_of_experts(config: Config, layer: int) -> list[str] | None:

@@ -2619,7 +2619,7 @@ FAMILIES: tuple[Family, ...] = (
         **_QWEN_ROUTED,
         window=a_window,
         positions=where(a_window, "rope", "none"),
-        equations=equations.chosen_by_logits,
+        equations=equations.CHOSEN_BY_LOGITS,
         own=_around("post_attn_norm", "post_attention_layernorm", "post_ffn_norm"),
     ),
     _like_llama(

@@ -44,22 +44,27 @@ class Heads(NamedTuple):
 def named(
     names: Iterable[str], tell: Tell, own: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, tuple[str, Meaning]]:
-    """Return the tensor of each field, by the ends of names; report a field that has two.
+    """Return the tensor of each field, by the ends of names; report fields that have two.
 
     own: fields by ends of names with a special meaning here.
     """
     found: dict[str, tuple[str, Meaning]] = {}
+    again: dict[str, str] = {}
     for name in names:
         meaning = renamed(name, own)
         if meaning is None:
             continue
         if meaning.field in found:
-            tell(
-                f"{meaning.field} fits two of its names, {whole(found[meaning.field][0])} and "
-                f"{whole(name)}: keep one layer (of a whole model, attncalc open reads one)"
-            )
+            again.setdefault(meaning.field, name)
         else:
             found[meaning.field] = name, meaning
+    if again:
+        (field, name), *others = again.items()
+        more = f", and {len(others)} more of its fields fit two" if others else ""
+        tell(
+            f"{field} fits two of its names, {whole(found[field][0])} and {whole(name)}{more}: "
+            "keep one layer (of a whole model, attncalc open reads one)"
+        )
     for kind in "Wb":  # an "up" projection without a gate is the first
         if f"{kind}_3" in found and f"{kind}_1" not in found:
             found[f"{kind}_1"] = found.pop(f"{kind}_3")

@@ -22,6 +22,7 @@ SIZE = 10.5
 UP, DOWN = 0.72, 0.22
 """The height of a line above and below its baseline, as a share of its size."""
 _EM = 1000
+_JOINING = "\u200d\ufe0e\ufe0f"
 _WIDE = "\u2e80-\U0010ffff"
 _PIECE = re.compile(f"[（「]*(?:[{_WIDE}]|[^ {_WIDE}]+ ?| )[、。，；：）」]*")
 """A word with the space after it; in writing without spaces, a letter with signs beside it."""
@@ -188,9 +189,13 @@ class Ink:
 
 @lru_cache(maxsize=4096)
 def _drawable(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a text with codes for letters without a font, and the fonts that draw it."""
+    """Return a text with codes for letters without a font, and the fonts that draw it.
+
+    Between codes of emoji, the signs that join them would move what follows.
+    """
     missing = undrawable([text])
-    shown = "".join(f"U+{ord(each):04X}" if each in missing else each for each in text)
+    kept = (each for each in text if not missing or each not in _JOINING)
+    shown = "".join(f"U+{ord(each):04X}" if each in missing else each for each in kept)
     return shown, tuple(dict.fromkeys([FONT, *fonts_for([shown])]))
 
 

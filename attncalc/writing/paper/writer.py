@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, product
+from itertools import product
 from typing import NamedTuple
 
 from attncalc.base.text import capital, of_each
@@ -29,7 +29,15 @@ from attncalc.writing.paper.ink import (
     rule,
     scaled,
 )
-from attncalc.writing.paper.pages import ROOM, SMALLEST_PICTURE, Line, Sheet, broken, make_pdf
+from attncalc.writing.paper.pages import (
+    ROOM,
+    SMALLEST_PICTURE,
+    TALLEST,
+    Line,
+    Sheet,
+    broken,
+    make_pdf,
+)
 from attncalc.writing.prose import footnote, sentence
 from attncalc.writing.translated import in_language
 
@@ -234,12 +242,12 @@ class _Paper(parts.DocumentWriter[Line]):
 
     def section(self, section: parts.Section) -> Iterator[Line]:
         title, equation = self._titled(section, self.room)
-        result = list(self._result(section, list(self._blocks(section.shown)), equation))
+        shown = [*title, *self._result(section, list(self._blocks(section.shown)), equation)]
         below = [*self.legend(parts.Legend(section.legend))] if section.legend else []
         for text in (*footnote(section, self.say), *section.remarks):
             below += self._said(sentence(text), SMALL)
-        result[-1] = result[-1]._replace(stays=bool(below))
-        yield from [*title, *result, *_stay(below), *self._work(section)]
+        shown[-1] = shown[-1]._replace(stays=bool(below))
+        yield from [*shown, *_stay(below), *self._work(section)]
 
     def _result(
         self, section: parts.Section, blocks: Sequence[Block], lines: list[Line]
@@ -342,7 +350,9 @@ class _Paper(parts.DocumentWriter[Line]):
             for place, number, told in connections.shown
         ]
         if not connections.is_blank:
-            yield from chain.from_iterable(map(_stay, heads))
+            lines = [line for head in heads for line in _stay(head)]
+            fits = _stacked(lines).down <= TALLEST / self.spaces.scale
+            yield from _stay(lines) if fits else lines
             return
         maps = [_stacked(lines) for lines in heads]
         for first, end in blocks_of([each.width for each in maps], self.room, BETWEEN):

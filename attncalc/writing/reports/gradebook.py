@@ -67,7 +67,10 @@ class ClassRow(NamedTuple):
 
 
 class Stray(NamedTuple):
-    """An answer that is "unmatched", "replaced" or "to review", with the reason."""
+    """An answer that is not marked, or to review, with the reason.
+
+    what: "unmatched", "replaced", "unchanged", "not read" or "to review".
+    """
 
     place: str
     why: str
@@ -113,7 +116,7 @@ def class_document(
     for each in handed:
         who = names[each.student]
         cells = (f"{who}, {each.problem}" if several else who, *_cells(each.outcome, said)[1:])
-        rows.append(tuple(map(on_a_line, cells)))
+        rows.append(many.in_words(cells, each.outcome.fact))
     table = Table("Class", ("student", *many.COLUMNS[1:]), tuple(rows), tuple(map(many.told, rows)))
     facts = [fact for each in handed if (fact := each.outcome.fact) is not None]
     texts = [*many.summary_of(facts, len(handed)), *_listed(entries, several)]

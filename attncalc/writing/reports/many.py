@@ -22,6 +22,7 @@ COLUMNS = (
     *("answer", "earned", "possible", "percent", "provisional", "first wrong", "causes", "flags"),
     *("not found", "not read", "note"),
 )
+CAUSES = COLUMNS.index("causes")
 LONG = COLUMNS[-2:]
 """Columns with sentences, which are a separate table on a page."""
 MOST_COMMON = 10
@@ -103,7 +104,7 @@ def answers_document(
     answers: Sequence[Marked], shown: Shown = AS_FITS, *, on_screen: bool = False
 ) -> Document:
     """Return a row for each answer, which mistakes were common, and off the screen each marking."""
-    rows = [tuple(map(on_a_line, row_of(each, shown.in_words))) for each in answers]
+    rows = [_row_in_words(each, shown.in_words) for each in answers]
     markings = [each.marking for each in answers if each.marking is not None]
     language = markings[0].key.problem.language if markings else ENGLISH
     bullets = Bullets(tuple(map(on_a_line, summary(answers))))
@@ -113,6 +114,18 @@ def answers_document(
     each_alone = tuple(page_of(each, shown) for each in answers if each.marking is not None)
     tables = _on_a_page(rows)
     return Document("", (*tables, bullets, Appendix(each_alone)), language=language)
+
+
+def _row_in_words(answer: Marked, said: verdict.Said) -> tuple[str, ...]:
+    known = None if answer.marking is None else fact(answer.marking)
+    return in_words(tuple(row_of(answer, said)), known)
+
+
+def in_words(row: Sequence[str], known: "Fact | None") -> tuple[str, ...]:
+    """Return a row for people: with the causes that explain a step as clauses, and not as codes."""
+    mistakes = () if known is None else known.mistakes
+    causes = "; ".join(f"{step}: {says}" for step, says, _ in mistakes)
+    return tuple(map(on_a_line, (*row[:CAUSES], causes, *row[CAUSES + 1 :])))
 
 
 def _on_a_page(rows: Sequence[tuple[str, ...]]) -> Iterator[Table]:
@@ -200,7 +213,7 @@ def summary_of(facts: Sequence[Fact], count: int) -> Iterator[str]:
 def totals_in_words(facts: Sequence[Fact], count: int) -> Iterator[str]:
     """Yield the number of right answers, of provisional ones, and the mean."""
     right = sum(each.right for each in facts)
-    yield f"{len(facts)} of {amount(count, 'answer')} marked, {right} without a mistake."
+    yield f"{len(facts):,} of {amount(count, 'answer')} marked, {right} without a mistake."
     if unread := sum(each.provisional for each in facts):
         yield f"{amount(unread, 'answer')} with a provisional score: something was not read."
     shares = [each.share for each in facts if each.share is not None]
