@@ -48,7 +48,7 @@ def step_of_expression(text: str) -> str | None:
     >>> step_of_expression("X W_Q"), step_of_expression("nothing of this kind")
     ('Q', None)
     """
-    if len(text) > LONGEST or not text.strip():
+    if len(text) > LONGEST:
         return None
     skeleton = _skeleton(text.strip())
     if projected := _PROJECTED.match(skeleton):

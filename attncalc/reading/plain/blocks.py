@@ -39,7 +39,6 @@ PREAMBLE = re.compile(
 """The header of a mail, or the lines that a program prints when it starts."""
 _BEHIND_ROW = re.compile(r"(?<=[\d.%]) {2,}+\((?=[^()]*[^\d\s.,;()])[^()]{3,160}\)$")
 """Work in brackets after a row of numbers."""
-_GOES_ON = re.compile(r"\s*+(?:[=→]|≈(?![-.\d]))")
 _OF_PATTERNS = re.compile(r"[\s#*]*+What the weights show[\s*]*+")
 _ENDS_PATTERNS = re.compile(rf"^\s*+#{{1,6}}\s|[=≈:]\s?{GRID.pattern}|\t|\||[=≈:]\s?$")
 _HEADING = re.compile(r"\s*#{1,6}\s")
@@ -250,8 +249,6 @@ class _Parter:
             turned = [list(column) for column in zip(*cells, strict=True)]
             if found := self._vectors(cells) or self._vectors(turned):
                 return found
-        if any(GRID.search(line.text) for line in lines):
-            return []
         named = groups_of_table(lines, self.names_a_row) or groups_by_name(lines, self.names_a_row)
         return [*named.items()]
 
@@ -312,7 +309,7 @@ class _Parter:
     def _of_token(self, i: int) -> tuple[str, list[str]] | None:
         """Return the token and the cells of a row that follows the name of a token."""
         text = self.lines[i].text if i < len(self.lines) else ""
-        found = None if GRID.search(text) else labelled_row(text, self.labels)
+        found = labelled_row(text, self.labels)
         return found if found and found[0] in self.labels else None
 
     def _row(self, i: int, before: Rows, width: int = 0) -> tuple[str, list[str]] | None:
@@ -321,14 +318,11 @@ class _Parter:
         width: the number of cells of a row below names of columns, which may have any name.
         """
         text = _BEHIND_ROW.sub("", self.lines[i].text.rstrip())
+        found = labelled_row(text, self.labels)
         if width:
-            found = None if GRID.search(text) else labelled_row(text, self.labels)
             return found if found and len(found[1]) == width else None
-        if GRID.search(text) or _GOES_ON.match(text) or self.is_other(self.lines, i):
-            return None
         if cells := split_row(text) or row_of_equations(text):
             return "", cells
-        found = labelled_row(text, self.labels)
         if found and (not self.names_a_row(found[0]) or self._is_among_tokens(i, found)):
             return found
         near = before[-1] if before else self._row_below(i)

@@ -3,7 +3,6 @@
 Each is replaced in its text by a single character.
 """
 
-import itertools
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
@@ -361,8 +360,6 @@ def is_shortened(tree: Tree) -> bool:
     if len(lists) < 2 or _depth(tree) > 2:
         return any(map(is_shortened, lists))
     rows = [parted(_joined(row)) for row in lists]
-    if not all(map(looks_like_entry, itertools.chain(*rows))):
-        return False
     if any(each.strip(" ,;\n\t") in _LEFT_OUT for each in tree if isinstance(each, str)):
         return True
     inner = [{j for j, cell in enumerate(row[1:-1]) if cell in _LEFT_OUT} for row in rows]
@@ -389,7 +386,7 @@ def _flat_rows(text: str, *, is_round: bool) -> Rows:
 def is_matrix(rows: Rows, is_round: bool) -> bool:
     """Return whether the texts can be entries: short, and mostly numbers or blanks."""
     cells = [cell for row in rows for cell in row]
-    if not cells or any(len(cell) > LONGEST_CELL for cell in cells):
+    if any(len(cell) > LONGEST_CELL for cell in cells):
         return False
     misspelt = [cell for cell in cells if not looks_like_entry(cell)]
     bad = len(misspelt)

@@ -99,8 +99,6 @@ def parted(text: str) -> list[str]:
     if _STRONG.search(text):
         return [cell.strip() for cell in _STRONG.split(text.strip(" |│"))]
     clean = text.strip(" \t,;")
-    if clean.startswith("[") or clean.endswith("]"):
-        clean = clean.strip("[] ,;")
     if clean.count(" / ") > 1 and all(map(looks_like_entry, cells := clean.split(" / "))):
         return [cell.strip() for cell in cells]
     if "," in clean and ", " not in clean and _APART.search(clean):
