@@ -30,6 +30,7 @@ from attncalc.reading.answers.corrected import (
     with_scanned,
     without_quoted,
 )
+from attncalc.reading.answers.cuts import numbers_of
 from attncalc.reading.answers.doubting import followed, leave_noise, questioned
 from attncalc.reading.answers.expected import SCORES, Expected, share_alike
 from attncalc.reading.answers.keeping import Collected
@@ -134,6 +135,8 @@ _MASKS = re.compile(
     r"(?<=\d)(?:[\s,;|&]+(?P<word>[-−]?[^\W\d_]{3,20}\.?)(?:[\s,;|&]+(?P=word))*)(?=[\s|&\\]*$)"
 )
 """The words at the end of a row of numbers, which are equal."""
+OFF_ONE = 0.02
+"""How far the sum of rounded weights may be from 1."""
 QUOTED = "an older version, quoted"
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
@@ -163,13 +166,15 @@ def _read(text: str, place: str, expected: Expected) -> Answer:
     text, said = within_bounds(page.text)
     plain = with_decimal_commas(rewritten(PRIVATE.sub("", text), "chats"))
     plain = _SUMS.sub(lambda sums: _SIGN.sub("   ", sums[0]), plain)
-    plain = with_masks(plain, expected)
+    plain, masks = _with_masks_of_words(plain, expected)
     text = _rewritten(plain, expected)
     of_map = MapReader(expected)
     blocks, document = blocks_of(
         text, partial(_names_a_row, expected), partial(_is_of_map, of_map), expected.labels
     )
     found = collected(blocks, expected, of_map)
+    for word, line in {word: line for line, word in reversed([*masks.items()])}.items():
+        found.tell(line, f'"{word}" is read as the sign of a masked entry')
     for struck in document.struck:
         found.note(struck.line, "", "struck out", struck.text)
     for comment in document.comments:
@@ -395,30 +400,37 @@ def _rewritten(text: str, expected: Expected) -> str:
     return with_rows_of_tokens(text, expected.labels)
 
 
-def with_masks(text: str, expected: Expected) -> str:
-    """Return a text with a cross for a word that fills rows as a causal mask does.
+def _with_masks_of_words(text: str, expected: Expected) -> tuple[str, dict[int, str]]:
+    """Return a text with -∞ for a word that fills rows as a causal mask does, and these words.
 
     Below one another, each row has a number more and a word less: -1.4 masked masked, 0.5 2 masked.
+    In weights, whose rows sum to 1, the word becomes a cross. The words are returned by line.
     """
-    if not any(np.isneginf(key).any() for key in expected.steps.values()):
-        return text
     lines = text.split("\n")
-    ends = [_MASKS.search(line) if len(line) < LONGEST_ROW else None for line in lines]
+    if not any(np.isneginf(key).any() for key in expected.steps.values()):
+        return text, {}
+    ends = [_MASKS.search(line[:LONGEST_ROW]) for line in lines]
     words = [
         (end["word"], len(_MASK.findall(end[0])))
         if end and read_entry(end["word"]).value is None
         else ("", 0)
         for end in ends
     ]
-    masked = {
-        k
-        for i, ((word, count), below) in enumerate(pairwise(words))
-        for k in ((i, i + 1) if count > 1 and below == (word, count - 1) else ())
-    }
-    return "\n".join(
-        _MASKS.sub(lambda end: _MASK.sub(r"\1x", end[0]), line) if k in masked else line
-        for k, line in enumerate(lines)
-    )
+    found, width = dict[int, str](), 0
+    for i, ((word, count), below) in enumerate(pairwise([*words, ("", 0)])):
+        if count > 1 and below == (word, count - 1):
+            width = width if i in found else count + 1
+            found |= {i: word, i + 1: word}
+        if i in found:
+            numbers = [float(each.value) for each in numbers_of(lines[i]) if each.is_last]
+            are_shares = abs(sum(numbers[count - width :]) - 1) < OFF_ONE
+            masked = r"\1x" if are_shares else r"\1-∞"
+            lines[i] = _MASKS.sub(partial(_with_sign, masked), lines[i])
+    return "\n".join(lines), {i + 1: word for i, word in found.items()}
+
+
+def _with_sign(sign: str, end: "re.Match[str]") -> str:
+    return _MASK.sub(sign, end[0])
 
 
 def _names_a_row(expected: Expected, label: str) -> bool:
