@@ -760,3 +760,14 @@ def test_words_in_brackets_behind_a_token_are_no_part_of_its_name() -> None:
     lines = "Output 1 -> 3 (then 2)\nOutput 2 -> 3 (then 2)\nOutput 3 -> 1 (then 2)\n"
     answer = read("self", f"{RIGHT_WEIGHTS.replace('0 0 1', '0.1 0.2 0.7')}\n{lines}")
     assert in_short(answer) == "1>3|2 2>3|2 3>1|2"
+
+
+def test_heads_side_by_side_have_the_numbers_of_their_titles() -> None:
+    weights = np.array([[[0.7, 0.3], [0.4, 0.6]], [[0.2, 0.8], [0.9, 0.1]]])
+    table = (
+        "| Output | Head 2: most | Head 2: then | Head 1: most | Head 1: then |\n"
+        "|---|---|---|---|---|\n| 1 | 2 | 1 | 1 | 2 |\n| 2 | 1 | 2 | 2 | 1 |\n"
+    )
+    answer = read_text_answer(table, "a.txt", Expected({"A": weights}))
+    found = {(each.head, each.output): each.most for each in answer.connections or ()}
+    assert found == {(1, "1"): ("1",), (1, "2"): ("2",), (2, "1"): ("2",), (2, "2"): ("1",)}

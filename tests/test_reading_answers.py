@@ -629,6 +629,17 @@ def test_any_word_may_be_the_sign_of_a_causal_mask(word: str) -> None:
     assert values[np.tril_indices(3)].tolist() == [-1.5, 1.5, 0.0, -1.5, 1.5, 3.0]
 
 
+@for_all("word", ["masked", "null", "gizli"])
+def test_a_word_for_masked_weights_is_zero_and_is_said(word: str) -> None:
+    rows = [["1.00"], ["0.40", "0.60"], ["0.20", "0.30", "0.50"], ["0.10", "0.20", "0.30", "0.40"]]
+    lines = "\n".join(" ".join([*row, *[word] * (4 - len(row))]) for row in rows)
+    answer = read_answer_bytes(f"A =\n{lines}\n".encode(), "a.txt", expected("causal"))
+    values = answer.matrices["A"].values
+    assert not values[np.triu_indices(4, 1)].any()
+    assert values.sum(axis=1).tolist() == pytest.approx([1, 1, 1, 1])
+    assert any(f'"{word}" is read as the sign' in each for each in answer.remarks)
+
+
 def test_a_mail_replaces_the_older_one_that_it_quotes_and_restates() -> None:
     new = "the queries are (1; 3), (-1; 1) and (2.5; -2)\nK = [3 -0.5; 2 -1.5; -2.5 3.5]\n"
     old = "> Q = [9 3; -1 1; 2.5 -2]\n> K = [9 -0.5; 2 -1.5; -2.5 3.5]\n"
@@ -639,6 +650,17 @@ def test_a_mail_replaces_the_older_one_that_it_quotes_and_restates() -> None:
     # the quoted mail is needed where the new one states only a part
     answer = read_answer_bytes(f"Sorry.\n\n{head}{old}".encode(), "a.txt", expected("self"))
     assert answer.matrices["Q"].values[0, 0] == 9
+    # steps between quoted lines, and a step that only the quoted mail has
+    between = f"{new}\n{head}> are the values right?\nV = [2.5 -1.5; -1 3; -2 -3]\n"
+    answer = read_answer_bytes(
+        f"{between}> K = [9 9; 9 9; 9 9]\n".encode(), "a.txt", expected("self")
+    )
+    assert answer.matrices["V"].values[0, 0] == 2.5
+    assert answer.matrices["K"].values[0, 0] == 3
+    answer = read_answer_bytes(
+        f"{new}\n{head}> V = [8 8; 8 8; 8 8]\n".encode(), "a.txt", expected("self")
+    )
+    assert answer.matrices["V"].values[0, 0] == 8
 
 
 @for_all(
