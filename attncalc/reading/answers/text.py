@@ -130,9 +130,9 @@ _ILLEGIBLE = re.compile(
 )
 """What people write for a number of a matrix that cannot be read: 1 [stain] 0, 2 ### 1."""
 LONGEST_ROW = 200
-_MASK = re.compile(r"([\s,;|&]+)[-−]?[^\W\d_]{3,20}\.?")
+_MASK = re.compile(r"(?<![\s,;|&])([\s,;|&]++)[-−]?[^\W\d_]{3,20}\.?")
 _MASKS = re.compile(
-    r"(?<=\d)(?:[\s,;|&]+(?P<word>[-−]?[^\W\d_]{3,20}\.?)(?:[\s,;|&]+(?P=word))*)(?=[\s|&\\]*$)"
+    r"(?<=\d)(?:[\s,;|&]++(?P<word>[-−]?[^\W\d_]{3,20}\.?)(?:[\s,;|&]++(?P=word))*)(?=[\s|&\\]*$)"
 )
 """The words at the end of a row of numbers, which are equal."""
 OFF_ONE = 0.02
