@@ -150,13 +150,18 @@ def _of_relations(
     A result on lines of its own that follows from its own step is no function of something else.
     """
     told = {each.line for each in found if each.kind == WRONG}
-    blocks = [each for each in found if each.kind == RIGHT and each.line < each.last]
-    right = {n for each in blocks for n in range(each.line, each.last + 1)}
+    right = _lines_of_right_blocks(found)
     for one in wrong:
         if told.isdisjoint(map(lesson.line, one.around)) and lesson.line(one.line) not in right:
             of = of_each([*map(lesson.where, one.of)] or [""])
             what = f"{one.says} {of}".strip()
             yield Finding(WRONG, what, (), one.found, one.right, (), one.why), one.line, one.line
+
+
+def _lines_of_right_blocks(found: Sequence[Finding]) -> set[int]:
+    """Return the lines of results that are right and have lines of their own."""
+    blocks = [each for each in found if each.kind == RIGHT and each.line < each.last]
+    return {n for each in blocks for n in range(each.line, each.last + 1)}
 
 
 def _of_sums(
@@ -173,9 +178,11 @@ def _of_sums(
         if each.kind == WRONG
         for line in range(each.line, each.last + 1)
     }
+    right = _lines_of_right_blocks(found)
     for one in sums:
-        places = map(lesson.line, range(one.line, one.last + 1))
+        places = [*map(lesson.line, range(one.line, one.last + 1))]
         is_named = any((place, one.result) in named for place in places)
+        is_named |= not one.is_right and not right.isdisjoint(places)
         meant = [] if one.is_right or is_named else [*meant_instead(one)]
         is_right = one.is_right or any(each in misprints for each in meant)
         is_named |= not is_right and any(number in one.of for _, number in named)
