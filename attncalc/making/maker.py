@@ -191,8 +191,8 @@ class _Glance:
 def _places(problem: Problem, name: str, shape: tuple[int, ...]) -> Matrix:
     """Return the place of each entry of a given matrix, as steps read it, in the drawn one."""
     places = np.arange(int(np.prod(shape))).reshape(shape)
-    stored = stood(problem.standing, name, places)
-    return problem.turned(name, stored.reshape(problem.stored(name).shape))
+    drawn: Matrix = np.ravel(stood(problem.standing, name, places))[problem.places_of(name)]
+    return drawn
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -110,17 +110,14 @@ class MapReader:
                 else:
                     head = head_in(text)
             stop += 1 + (lines[stop].text != text)
-        bands = self._bands(kinds, [row for _, _, row in rows])
-        titles = cells_of(lines[i].text)[::-1]
-        for (band, ranks), (line, of, row) in product(enumerate(bands, start=1), rows):
-            cells_of_rank = [(row[k], rank) for k, rank in ranks.items()]
-            own = [
-                head_in(titles[len(kinds) - 1 - k]) for k in ranks if len(kinds) - k <= len(titles)
-            ]
-            head = next(filter(None, own), band) if len(bands) > 1 else of
-            self._row(line, head, self._names(row[out]), cells_of_rank)
+        titles = cells_of(lines[i].text)
+        titles = [""] * (len(kinds) - len(titles)) + titles
+        bands = self._bands(kinds, titles, [row for _, _, row in rows])
         if not bands:
             return 0
+        for (head_of_band, ranks), (line, of, row) in product(bands, rows):
+            cells_of_rank = [(row[k], rank) for k, rank in ranks.items()]
+            self._row(line, head_of_band or of, self._names(row[out]), cells_of_rank)
         self.whole |= {line.number for line in lines[i:stop]}
         return stop - i
 
@@ -148,14 +145,23 @@ class MapReader:
         self.whole |= {line.number for line in lines[i:stop]}
         return stop - i
 
-    def _bands(self, kinds: Sequence[str], rows: Sequence[Sequence[str]]) -> list[dict[int, str]]:
-        """Return the ranks of the columns of each head, of heads side by side; [] for no map."""
+    def _bands(
+        self, kinds: Sequence[str], titles: Sequence[str], rows: Sequence[Sequence[str]]
+    ) -> list[tuple[int, dict[int, str]]]:
+        """Return the ranks of columns, with the head of each band of heads side by side.
+
+        The head is that of the titles, or its place; 0 if there is one band. [] for no map.
+        """
         starts = [k for k, kind in enumerate(kinds) if kind == "most"][1:]
         bands = [
             self._ranks([e if a <= k < b else "out" for k, e in enumerate(kinds)], rows)
             for a, b in pairwise([0, *starts, len(kinds)])
         ]
-        return bands if all(bands) else []
+        if len(bands) == 1:
+            return [(0, ranks) for ranks in bands if ranks]
+        said = ((head_in(titles[k]) for k in ranks) for ranks in bands)
+        heads = [next(filter(None, own), place) for place, own in enumerate(said, start=1)]
+        return [*zip(heads, bands, strict=True)] if all(bands) else []
 
     def _ranks(self, kinds: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[int, str]:
         """Return the ranks of the columns with inputs; {} if none has the first ones."""

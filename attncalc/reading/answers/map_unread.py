@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 
 import numpy as np
 
@@ -32,11 +32,9 @@ _OF_TOKENS = {"out", "in", "token", "symbol", "ordinal"}
 _BARS, _NAME, _LETTERS = re.compile(r"[|│\t]"), re.compile(r"\w+"), re.compile(r"[^\W\d_]+")
 _NUMBERS = re.compile(r"[(\[] ?-?\d[\d.]{0,9}[,; ]{1,3}-?\d")
 """The start of a vector."""
-_SAYS, _WORK = (
-    re.compile(r"[^\W\d_]{2}"),
-    re.compile(r"[=×^√\[]|\d ?\* ?\d|\d[.,]\d{2}|\d(?:pt|em|cm|mm|px)\b"),
-)
-"""A word, and a sign of work, on a line."""
+_WORD = re.compile(r"[^\W\d_]{2}")
+_WORK = re.compile(r"[=×^√\[]|\d ?\* ?\d|\d[.,]\d{2}|\d(?:pt|em|cm|mm|px)\b")
+"""A sign of work, of a weight, or of a length, on a line."""
 UNCLEAR = 'it seems to be of the map: write it as "output 1 attends to input 3"'
 
 
@@ -99,15 +97,16 @@ def lines_with_names(lines: Lines, heads: Matrix, labels: Tokens) -> Iterator[in
     lines: those that belong to no step.
     """
     named, every = dict[int, list[int]](), [*range(heads.shape[-1])]
-    for reading in readings((*lines,), labels, len(heads[0])):
-        if not (reading.is_of_sections or reading.is_from_zero):
-            for line, names in groupby(reading.mentions, key=lambda each: each.line):
-                own = [*names]
-                places = [each.output for each in own]
-                if len(own) > 1 and places != every and all(each.is_near for each in own[1:]):
-                    named[line] = max(named.get(line, []), places, key=len)
+    found = readings((*lines,), labels, len(heads[0]))
+    usual = (each.mentions for each in found if not (each.is_of_sections or each.is_from_zero))
+    by_line = (groupby(mentions, key=lambda each: each.line) for mentions in usual)
+    for line, names in chain.from_iterable(by_line):
+        own = [*names]
+        places = [each.output for each in own]
+        if len(own) > 1 and places != every and all(each.is_near for each in own[1:]):
+            named[line] = max(named.get(line, []), places, key=len)
     texts = dict(lines)
-    near = [n for n in named if _SAYS.search(texts[n]) and not _WORK.search(texts[n])]
+    near = [n for n in named if _WORD.search(texts[n]) and not _WORK.search(texts[n])]
     outputs = {int(k) for k in np.flatnonzero(np.count_nonzero(heads[0], axis=1) > 1)}
     starts = [k for k, line in enumerate(near) if not k or line - near[k - 1] > FARTHEST]
     for start, stop in pairwise([*starts, len(near)]):

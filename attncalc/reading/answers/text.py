@@ -149,14 +149,17 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     """
     expected = expected or Expected()
     answer, (newer, older) = _read(text, place, expected), without_quoted(text)
-    latest = _read(newer, place, expected) if older else answer
-    if not older or answer.matrices.keys() - latest.matrices.keys():
+    if not older:
+        return answer
+    latest = _read(newer, place, expected)
+    if answer.matrices.keys() - latest.matrices.keys():
         return answer
     left_out = (Taken(line, line, "", QUOTED, each) for line, each in older)
     return replace(latest, taken=(*sorted((*latest.taken, *left_out), key=lambda e: e.line),))
 
 
 def _read(text: str, place: str, expected: Expected) -> Answer:
+    """Return the answer in a text, with all that it quotes."""
     html = text_of_html(text) if is_html(text) else None
     text = text if html is None else html.text
     typed = partial(_as_typed, text.split("\n"))
@@ -173,7 +176,7 @@ def _read(text: str, place: str, expected: Expected) -> Answer:
         text, partial(_names_a_row, expected), partial(_is_of_map, of_map), expected.labels
     )
     found = collected(blocks, expected, of_map)
-    for word, line in {word: line for line, word in reversed([*masks.items()])}.items():
+    for word, line in masks.items():
         found.tell(line, f'"{word}" is read as the sign of a masked entry')
     for struck in document.struck:
         found.note(struck.line, "", "struck out", struck.text)
@@ -400,16 +403,17 @@ def _rewritten(text: str, expected: Expected) -> str:
     return with_rows_of_tokens(text, expected.labels)
 
 
-def _with_masks_of_words(text: str, expected: Expected) -> tuple[str, dict[int, str]]:
-    """Return a text with -∞ for a word that fills rows as a causal mask does, and these words.
+def _with_masks_of_words(text: str, expected: Expected) -> tuple[str, dict[str, int]]:
+    """Return a text with -∞ for a word that fills rows as a causal mask does.
 
     Below one another, each row has a number more and a word less: -1.4 masked masked, 0.5 2 masked.
-    In weights, whose rows sum to 1, the word becomes a cross. The words are returned by line.
+    In weights, whose rows sum to 1, the word becomes a cross. Also return the first line of each
+    word.
     """
     lines = text.split("\n")
     if not any(np.isneginf(key).any() for key in expected.steps.values()):
         return text, {}
-    ends = [_MASKS.search(line[:LONGEST_ROW]) for line in lines]
+    ends = [_MASKS.search(line) if len(line) <= LONGEST_ROW else None for line in lines]
     words = [
         (end["word"], len(_MASK.findall(end[0])))
         if end and read_entry(end["word"]).value is None
@@ -421,16 +425,12 @@ def _with_masks_of_words(text: str, expected: Expected) -> tuple[str, dict[int, 
         if count > 1 and below == (word, count - 1):
             width = width if i in found else count + 1
             found |= {i: word, i + 1: word}
-        if i in found:
+        if i in found and (end := ends[i]):
             numbers = [float(each.value) for each in numbers_of(lines[i]) if each.is_last]
             are_shares = abs(sum(numbers[count - width :]) - 1) < OFF_ONE
-            masked = r"\1x" if are_shares else r"\1-∞"
-            lines[i] = _MASKS.sub(partial(_with_sign, masked), lines[i])
-    return "\n".join(lines), {i + 1: word for i, word in found.items()}
-
-
-def _with_sign(sign: str, end: "re.Match[str]") -> str:
-    return _MASK.sub(sign, end[0])
+            sign = r"\1x" if are_shares else r"\1-∞"
+            lines[i] = lines[i][: end.start()] + _MASK.sub(sign, end[0]) + lines[i][end.end() :]
+    return "\n".join(lines), {word: i + 1 for i, word in reversed(found.items())}
 
 
 def _names_a_row(expected: Expected, label: str) -> bool:

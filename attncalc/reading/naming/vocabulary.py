@@ -30,13 +30,10 @@ _ALPHA = rf"(?<!{_GREEK})α(?!{_GREEK})"
 _OTHERS = r"[^\W\d_\u0370-\u03ff\u2e80-\U0003ffff]+"
 _WORD = re.compile("|".join([*_UNPARTED, "√", r"[\u0900-\u097f]+", _ALPHA, f"{_GREEK}+", _OTHERS]))
 _BEGINNINGS = {plain_word(stem): concept for stem, concept in meanings("beginnings").items()}
+_STEMS_OF_HEADS = [word for word, of in meanings("beginnings").items() if of == "heads"]
 HEADS = "|".join(
-    [word for word, concept in meanings("steps").items() if concept == "heads"]
-    + [
-        rf"{word}\w{{0,4}}"
-        for word, concept in meanings("beginnings").items()
-        if concept == "heads"
-    ]
+    [word for word, of in meanings("steps").items() if of == "heads"]
+    + [rf"{stem}\w{{0,4}}" for stem in _STEMS_OF_HEADS]
 )
 """The pattern of the words for heads."""
 _BY_LENGTH = sorted(_BEGINNINGS.items(), key=lambda each: -len(each[0]))
