@@ -20,6 +20,7 @@ from attncalc.grading.rules import Rules
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import IN_FULL, Answer, Unread
+from attncalc.reading.answers.expected import Expected
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.rows import without_names
 from attncalc.writing.frames import Screen, on_screen
@@ -579,6 +580,19 @@ def test_records_of_json_are_placed_by_their_rows_and_columns() -> None:
     for listed in (entries, {"records": rows}):
         answer = read_answer_bytes(json.dumps(listed).encode(), "a.json", EXPECTED)
         assert {n: m.values.tolist() for n, m in answer.matrices.items()} == RIGHT_OTHERS
+
+
+def test_an_answer_of_many_tokens_is_read_by_its_rows_and_entries() -> None:
+    n = 200
+    even, expected = np.full((n, n), 0.01), Expected({"A": np.full((n, n), 1 / n)})
+    text = "A =\n" + "\n".join(" ".join(map(str, row)) for row in even)
+    entries = [
+        {"step": "A", "row": i, "col": j, "value": float(x)} for (i, j), x in np.ndenumerate(even)
+    ]
+    for data, name in ((text, "a.txt"), (json.dumps(entries), "a.json")):
+        answer = read_answer_bytes(data.encode(), name, expected)
+        assert np.array_equal(answer.matrices["A"].values, even)  # and no percentages
+        assert not answer.unread
 
 
 @for_all(

@@ -17,6 +17,7 @@ from attncalc.reading.answers.map_lines import MapReader, told_in
 from attncalc.reading.answers.map_unread import UNCLEAR, lines_that_may_state
 from attncalc.reading.answers.map_words import lexemes_in
 from attncalc.reading.answers.raw import Raw, assembled, is_given, unread
+from attncalc.reading.answers.records import Records, steps_of_records
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.answers.witness import is_side_by_side
 from attncalc.reading.cells import Faults, in_words
@@ -49,9 +50,10 @@ MOST_NAMES = 5000
 
 def read_json_answer(text: str, place: str, expected: Expected | None = None) -> Answer:
     """Return the answer of a JSON object: `{"Q": [[1, 3]], "A": [["0.30", null]]}`."""
-    content = _content(text, place)
     found: list[Raw] = []
     not_read: list[Unread] = []
+    tables = Records(found, not_read)
+    content = _without_entries(_content(text, place), expected or Expected(), tables)
     connections = None
     steps = _steps(content)
     for key, value, head in islice(steps, MOST_NAMES):
@@ -83,6 +85,22 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
     if more <= 0 or _are_misfits(other, expected):
         return answer
     return replace(other, connections=answer.connections or other.connections)
+
+
+def _without_entries(content: dict[str, Any], expected: Expected, found: Records) -> dict[str, Any]:
+    """Return an object without its lists of single entries, whose steps are added to `found`."""
+    kept = {}
+    for key, value in content.items():
+        rows = _records(value, 0) if isinstance(value, list) else []
+        del rows[1:2]  # the rule below the keys
+        table = steps_of_records(rows, [0] * len(rows), expected)
+        if table:
+            found.steps.extend(table.steps)
+            found.unread.extend(table.unread)
+        else:
+            is_object = isinstance(value, dict)
+            kept[key] = _without_entries(value, expected, found) if is_object else value
+    return kept
 
 
 def map_told(

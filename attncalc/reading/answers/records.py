@@ -46,7 +46,7 @@ def steps_of_records(rows: Rows, lines: Sequence[int], expected: Expected) -> Re
     rows: the heading of the columns, then the cells of each entry.
     lines: the line of each row in its file.
     """
-    heading, *body = rows
+    heading, *body = rows or [[]]
     body = [[*row, *[""] * (len(heading) - len(row))] for row in body]
     if len(body) < FEWEST or any(len(row) != len(heading) for row in body):
         return None

@@ -292,16 +292,19 @@ def _lines_missed(
 
 def _rows_on_lines(
     matrices: Mapping[str, WrittenMatrix], found: Collected
-) -> dict[int, set[tuple[float, ...]]]:
+) -> dict[int, frozenset[tuple[float, ...]]]:
     """Return the rows of the steps that were read from each line, of lines that are read whole."""
-    rows: dict[int, set[tuple[float, ...]]] = {}
+    names: dict[int, frozenset[str]] = {}
     left = {each.line for each in found.unread}
     for each in found.taken:
-        written = matrices.get(each.step) if each.what not in ("", "map") else None
-        own = [] if written is None else [*map(tuple, _rows_of(written))]
-        for line in each.lines if own and each.line not in left else ():
-            rows.setdefault(line, set()).update(own)
-    return rows
+        is_step = each.what not in ("", "map") and each.step in matrices
+        for line in each.lines if is_step else ():
+            names[line] = names.get(line, frozenset()) | {each.step}
+    rows = {
+        own: frozenset(tuple(row) for name in own for row in _rows_of(matrices[name]))
+        for own in {*names.values()}
+    }
+    return {line: rows[own] for line, own in names.items() if rows[own] and line not in left}
 
 
 def _goes_on(lines: Sequence[tuple[int, str]], found: Collected, labels: Tokens) -> bool:
@@ -453,7 +456,8 @@ def _as_shares(
         if key is None or written.shape != key.shape or own_name(name) != "A":
             continue
         sums = written.values.sum(axis=-1)
-        if (np.abs(sums - 100) <= written.shape[-1] / 2).all() and key.max() <= 1:
+        off = min(written.shape[-1] / 2, 50)  # of many rounded shares; not as far as a sum of 1
+        if (np.abs(sums - 100) <= off).all() and key.max() <= 1:
             places = np.ndindex(written.shape)
             cells = iter(
                 [read_entry(f"{written.text(place)}%", decimal_comma=True) for place in places]
