@@ -558,7 +558,7 @@ class _Collector(Keeper):
             self.keep_loose(block, grid, block.names[0])
 
     def _single(self, block: Block) -> None:
-        if block.work:
+        if block.work or block.text.lstrip("& ").startswith((r"\approx", "≈")):
             self.note(block, "", "a line of work")
         elif len(block.text.split()) >= SENTENCE and (role := role_of_words(block.text)):
             self.note(block, "", role)

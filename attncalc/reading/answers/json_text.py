@@ -91,7 +91,8 @@ def _without_entries(content: dict[str, Any], expected: Expected, found: Records
     """Return an object without its lists of single entries, whose steps are added to `found`."""
     kept = {}
     for key, value in content.items():
-        rows = _records(value, 0) if isinstance(value, list) else []
+        is_list = isinstance(value, list) and key not in _NOT_STEPS
+        rows = _records(value, 0) if is_list else []
         del rows[1:2]  # the rule below the keys
         table = steps_of_records(rows, [0] * len(rows), expected)
         if table:
@@ -277,7 +278,9 @@ def _steps(content: dict[str, Any], head: int = 0, before: str = "") -> Iterator
         own_head = head_in(key) or _count(key, "head")
         if key in _NOT_STEPS or key == "connections":
             yield key, value, head
-        elif _is_object(value) and (own_head or name_of_key(key) is None):
+        elif _is_object(value) and (
+            own_head or name_of_key(key) is None or any(map(_ranks_inputs, value))
+        ):
             yield from _steps(value, own_head or head, _of(key, before))
         elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
             yield from _listed(key, value, head, before)
