@@ -246,3 +246,60 @@ UNREAD = [
     ("self", "All outputs attend to input 3, except the third, which attends to input 1."),
 ]
 """What says something of the map that is listed as not read."""
+
+WITH_TIES = [
+    "Output 1 looks equally at inputs 1, 3 and 4, then 2.\n"
+    "Output 2: 2 and 4 (same weight), second 1 and 3.\n"
+    "Output 3 = same as output 1.\n"
+    "Output 4 -> 4 mostly, then all others the same.",
+    "out1 -> in1,in3,in4 (0.30 each) then in2\nout2 -> in2,in4 (0.37) then in1,in3\n"
+    "out3 -> in1,in3,in4 (0.30) then in2\nout4 -> in4 (0.48) then in1=in2=in3",
+    "the map: y1 <- x1,x3,x4 (dashed x2); y2 <- x2,x4 (dashed x1,x3); y3 <- x1,x3,x4 (dashed x2); "
+    "y4 <- x4 (dashed x1,x2,x3)",
+    "y1: x1 x3 x4 (tied) / x2\ny2: x2 x4 (tied) / x1 x3\ny3: x1 x3 x4 (tied) / x2\n"
+    "y4: x4 / x1 x2 x3 (tied)",
+    "1: 1=3=4, 2\n2: 2=4, 1=3\n3: 1=3=4, 2\n4: 4, 1=2=3",
+    "La sortie 1 regarde autant 1, 3 et 4, ensuite 2\n"
+    "La sortie 2 regarde 2 et 4 à égalité, puis 1 et 3\n"
+    "La sortie 3 : pareil que la 1\nLa sortie 4 regarde surtout 4, puis 1, 2, 3 ex aequo",
+    "Výstup 1: nejvíc 1, 3 a 4 (stejně), pak 2\nVýstup 2: nejvíc 2 a 4 stejně, pak 1 a 3\n"
+    "Výstup 3: jako výstup 1\nVýstup 4: nejvíc 4, pak 1, 2 a 3 stejně",
+    "Uitvoer 1 kijkt evenveel naar 1, 3 en 4 en daarna naar 2. Uitvoer 2 kijkt evenveel naar 2 en "
+    "4, dan naar 1 en 3. Uitvoer 3 doet hetzelfde als uitvoer 1. Uitvoer 4 kijkt vooral naar 4, de "
+    "rest is gelijk.",
+    "L'uscita 1 guarda ugualmente 1, 3 e 4, poi 2. L'uscita 2 guarda 2 e 4 a pari merito, poi 1 e "
+    "3. L'uscita 3 come la 1. L'uscita 4 guarda soprattutto 4, gli altri tre a pari merito.",
+    "第1个输出最关注输入1、3、4（并列），其次是2\n第2个输出最关注2和4（并列），其次是1和3\n"
+    "第3个输出同第1个\n第4个输出最关注4，其次是1、2、3（并列）",
+    "출력 1은 입력 1, 3, 4를 똑같이 가장 많이 보고 다음은 2\n"
+    "출력 2는 입력 2, 4를 똑같이 가장 많이 보고 다음은 1, 3\n출력 3은 출력 1과 같음\n"
+    "출력 4는 입력 4를 가장 많이 보고 다음은 1, 2, 3 동률",
+    "Wyjście 1 patrzy po równo na 1, 3 i 4, potem na 2\n"
+    "Wyjście 2 patrzy po równo na 2 i 4, potem na 1 i 3\nWyjście 3 tak samo jak 1\n"
+    "Wyjście 4 patrzy głównie na 4, potem po równo na pozostałe",
+    "Lähtö 1 katsoo eniten 1, 3 ja 4 (tasan), sitten 2\n"
+    "Lähtö 2 katsoo eniten 2 ja 4 (tasan), sitten 1 ja 3\nLähtö 3 kuten 1\n"
+    "Lähtö 4 katsoo eniten 4, sitten muut tasan",
+    "Kimenet 1: legjobban 1, 3 és 4 (egyforma), utána 2\nKimenet 2: legjobban 2 és 4, utána 1 és "
+    "3\nKimenet 3: ugyanaz, mint az 1\nKimenet 4: legjobban 4, utána 1, 2 és 3 holtversenyben",
+    "Đầu ra 1 chú ý nhiều nhất đến 1, 3 và 4 (bằng nhau), sau đó 2\nĐầu ra 2 chú ý nhiều nhất đến "
+    "2 và 4, sau đó 1 và 3\nĐầu ra 3 giống đầu ra 1\n"
+    "Đầu ra 4 chú ý nhiều nhất đến 4, sau đó 1, 2, 3",
+    "आउटपुट 1 सबसे ज़्यादा 1, 3 और 4 (बराबर) को देखता है, फिर 2\n"
+    "आउटपुट 2 सबसे ज़्यादा 2 और 4 (बराबर) को, फिर 1 और 3\nआउटपुट 3, आउटपुट 1 जैसा ही है\n"
+    "आउटपुट 4 सबसे ज़्यादा 4 को, फिर 1, 2, 3 बराबर",
+]
+"""One map of four tokens, in which most weights tie."""
+
+IN_UNKNOWN_WORDS = [
+    "Output 1 attends most to {}, then {}.\nOutput 2 attends most to {}, then {}.\n"
+    "Output 3 attends most to {}, then {}.",
+    "1 -> {} ({})\n2 -> {} ({})\n3 -> {} ({})",
+    "out 1: most {}, second {}\nout 2: most {}, second {}\nout 3: most {}, second {}",
+    "Výstup 1: nejvíc {}, pak {}\nVýstup 2: nejvíc {}, pak {}\nVýstup 3: nejvíc {}, pak {}",
+    "Sortida 1: sobretot {}, després {}\nSortida 2: sobretot {}, després {}\n"
+    "Sortida 3: sobretot {}, després {}",
+    "Iteriad 1: beriad {}, noriad {}. Iteriad 2: beriad {}, noriad {}. Iteriad 3: beriad {}, "
+    "noriad {}.",
+]
+"""Statements of three outputs, with room for the first and the second input of each."""

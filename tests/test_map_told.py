@@ -13,7 +13,15 @@ from answer_corpus import FOLDER, KNOWN
 from answer_corpus import expected as expected_of
 from conftest import for_all, mostly_slow
 from fuzz.pace import takes_longer
-from map_phrases import HELD_OUT, HELD_OUT_LATER, NOT_A_MAP, UNREAD, WORKED_ON
+from map_phrases import (
+    HELD_OUT,
+    HELD_OUT_LATER,
+    IN_UNKNOWN_WORDS,
+    NOT_A_MAP,
+    UNREAD,
+    WITH_TIES,
+    WORKED_ON,
+)
 
 from attncalc import Problem, check, read_problem
 from attncalc.base.errors import InputError
@@ -106,6 +114,35 @@ def test_a_statement_that_is_not_understood_is_listed(problem: str, text: str) -
     assert [each.line for each in answer.unread if each.of_map] == [1]
 
 
+def read_below_weights(X: list[list[float]], W_Q: list[list[float]], text: str) -> Answer:
+    problem = Problem(X=X, W_Q=W_Q, W_K=np.eye(2), W_V=np.eye(2), scale="none", decimals=2)
+    own = key_of(problem, Rules())
+    rows = "\n".join(" ".join(f"{x:.2f}" for x in row) for row in own.expected.steps["A"])
+    return read_text_answer(f"A =\n{rows}\n\n{text}\n", "a.txt", own.expected)
+
+
+@for_all("text", WITH_TIES)
+def test_the_weights_tell_which_words_join_inputs_that_tie(text: str) -> None:
+    answer = read_below_weights([[1, 0], [0, 1], [1, 0], [1, 1]], [[1, 0], [0, 1]], text)
+    assert in_short(answer) == "1>1,3,4|2 2>2,4|1,3 3>1,3,4|2 4>4|1,2,3"
+    assert not answer.unread
+
+
+@for_all("form", IN_UNKNOWN_WORDS)
+def test_a_wrong_input_in_any_words_is_read_as_written(form: str) -> None:
+    right = ["2", "3", "3", "2", "2", "3"]
+    for place, other in [(None, ""), *((k, n) for k in range(6) for n in "123")]:
+        said = [other if k == place else name for k, name in enumerate(right)]
+        pairs = [*zip(said[::2], said[1::2], strict=True)]
+        if any(most == second for most, second in pairs):
+            continue
+        answer = read_below_weights(
+            [[1, 0], [0, 2], [1, 1]], [[0, 1], [1, 0.5]], form.format(*said)
+        )
+        lines = (f"{k}>{most}|{second}" for k, (most, second) in enumerate(pairs, start=1))
+        assert in_short(answer) == " ".join(lines)
+
+
 @pytest.mark.slow
 def test_the_maps_of_the_corpus_are_read_and_no_other_line_is_taken_for_one() -> None:
     stated = json.loads((FOLDER.parent / "recorded" / "maps.json").read_text("utf-8"))
@@ -122,7 +159,6 @@ def test_the_maps_of_the_corpus_are_read_and_no_other_line_is_taken_for_one() ->
         unclear |= {name for each in answer.unread if each.of_map}
     assert unclear == {
         "course-ac-25-submission.json",
-        "course-cc-self3k-kasia.txt",
         "course-g-re-re-homework.txt",
     }
 
@@ -717,7 +753,7 @@ RIGHT_WEIGHTS = "A =\n0 0 1\n0 0 1\n0.62 0.38 0\n"
         # unknown words: two outputs are right, and the third one is not
         ("1 xyz 3, 1 pak\n2 xyz 3, 1 pak\n3 xyz 2, 1 pak", ""),
         ("out 1 -> in 3\nout 2 -> in 1\nout 3 -> in 1 (then in 2)", "1>3 2>1 3>1|2"),
-        ("1 attends most to 3\n2 also attends to 1\n3 attends most to 1", "1>3 3>1"),
+        ("1 attends most to 3\n2 also attends to 1\n3 attends most to 1", "1>3 2>1 3>1"),
     ],
 )
 def test_a_wrong_line_of_a_map_is_never_read_as_a_right_one(lines: str, read_as: str) -> None:

@@ -13,12 +13,14 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection
+from attncalc.reading.answers.map_lines import cells_of
 from attncalc.reading.answers.map_names import (
     MOST_MENTIONS,
     STRUCK,
     Lines,
     Mention,
     Reading,
+    head_of,
     readings,
 )
 from attncalc.reading.answers.map_order import (
@@ -31,7 +33,7 @@ from attncalc.reading.answers.map_order import (
     written,
 )
 from attncalc.reading.answers.map_periods import lines_about, maps_in_periods
-from attncalc.reading.answers.map_ties import columns_with, with_ties
+from attncalc.reading.answers.map_rows import maps_in_rows
 from attncalc.reading.naming.name import Tokens
 from attncalc.reading.plain.marks import COMMA
 
@@ -44,12 +46,13 @@ _WEIGHT = re.compile(
     rf"(\d{{1,9}}(?:\{{?[.,{COMMA}]\}}?\d{{1,9}})?)[%}}]{{0,3}}((?:</{_TAG}>| ?[{_SIGNS}])*)"
 )
 """A number with the marks before and behind it."""
+_LETTER = re.compile(r"[^\W\d_]|\d")
 _POINT = re.compile(rf"\{{?[.,{COMMA}]\}}?")
 Search = Callable[[Sequence[Mention], Matrix], Iterable[Said]]
 
 
 def stated_map(
-    lines: Lines, heads: Matrix, labels: Tokens, text: str = ""
+    lines: Lines, heads: Matrix, labels: Tokens, text: str = "", whole: set[int] | None = None
 ) -> list[WrittenConnection]:
     """Return the map that names or marks state, and the weights confirm best; [] if none does.
 
@@ -57,6 +60,7 @@ def stated_map(
     heads: the weights of each head, of shape (heads, outputs, inputs).
     labels: the names of the tokens.
     text: the whole text, which may mark the largest weights.
+    whole: the lines of a map that are read whole are added to it.
 
     >>> import numpy as np
     >>> text = "Peta: je paling melihat am, lalu je. am paling melihat je, lalu am."
@@ -65,8 +69,8 @@ def stated_map(
     >>> [each.says for each in stated_map([(1, text)], weights, names)]
     ['output je → input am, second je', 'output am → input je, second am']
     """
+    lines = [*_by_heads(lines, len(heads))]
     names, about = readings((*lines,), labels, len(heads[0])), lines_about(lines)
-    names = [*names, *with_ties(names, heads)]
     from_one = [each for each in names if not each.is_from_zero]
     counted = names if about.printed else from_one
     in_lines = [each for each in counted if not each.is_of_sections]
@@ -75,7 +79,9 @@ def stated_map(
         partial(best_map, in_lines, partial(maps_in_periods, about=about)),
         partial(_marked_map, text),
     )
-    stated, right, most = list[WrittenConnection](), 0, len(heads) * len(heads[0])
+    stated = maps_in_rows(names, heads, labels)
+    in_rows = {each.line for each in stated}
+    right, most = count_exact(stated, heads, labels), len(heads) * len(heads[0])
 
     def lines_of(own: Sequence[Said]) -> list[WrittenConnection]:
         return [each for k, said in enumerate(own) for each in written(said, heads, k, labels)]
@@ -88,12 +94,33 @@ def stated_map(
         is_firm = 2 * right > len(stated) and (
             _count_named(found) <= _count_named(stated) or _is_sound(stated, heads, labels)
         )
-        if found and (not stated or (exact > right and not is_firm)):
-            stated, right = found, exact
+        is_there = in_rows <= {each.line for each in found}
+        if found and (not stated or (exact > right and is_there and not is_firm)):
+            stated, right, in_rows = found, exact, set()
+    if whole is not None:
+        whole |= in_rows
     few = [each for each in in_lines if len(each.mentions) <= MOST_WRONG]
     if not stated and about.said and few:
         stated = lines_of(best_map(few, partial(maps_in_periods, about=about, wrong=1), heads))
     return stated
+
+
+def _by_heads(lines: Lines, count: int) -> Iterator[tuple[int, str]]:
+    """Yield lines, with the rows of a table whose columns are heads as statements of each head."""
+    rows: list[tuple[int, list[str]]] = []
+    for line, text in [*lines, (0, "")]:
+        cells = cells_of(text, count + 1) if text.strip() else []
+        if rows and (len(cells) == count + 1 or not _LETTER.search(text)):
+            rows.append((line, cells))
+            if text.strip():
+                continue
+        for head, (number, row) in product(range(1, count + 1), rows):
+            if len(row) > count:
+                yield number, f"head {head}: {row[0]} → {row[head]}"
+        is_heading = count > 1 and [*map(head_of, cells[1:])] == [*range(1, count + 1)]
+        rows = [(line, [])] if is_heading else []
+        if not is_heading and line:
+            yield line, text
 
 
 def _is_sound(lines: Sequence[WrittenConnection], heads: Matrix, labels: Tokens) -> bool:
@@ -123,9 +150,7 @@ def best_map(names: Sequence[Reading], search: Search, heads: Matrix) -> list[Sa
 
 
 def _in_reading(names: Reading, heads: Matrix, search: Search) -> list[Said]:
-    heads = columns_with(names.ties, heads) if names.ties else heads
-    said = _of_heads(names.mentions[-MOST_MENTIONS:], heads, search)
-    return [each._replace(ties=names.ties) for each in said]
+    return _of_heads(names.mentions[-MOST_MENTIONS:], heads, search)
 
 
 def _extends(longer: Sequence[Said], best: Sequence[Said]) -> bool:

@@ -81,10 +81,10 @@ class MapReader:
         kinds = {each.kind for each in words}
         places = [place_of(each.said, self.sides.keys) for each in words if each.kind == "number"]
         most = max((each.shape[-1] for each in self.weights.values()), default=0)
-        is_ranked = kinds >= {"most", "second"} and not kinds.isdisjoint(("out", "in", "token"))
-        return (
-            is_ranked and max(places, default=most) < most and kinds.isdisjoint(("data", "value"))
-        )
+        is_next = "second" in kinds or ("ordinal", "2") in words
+        are_named = is_next or (len(places) > 2 and not text.rstrip().endswith(":"))
+        is_ranked = "most" in kinds and are_named and bool(kinds & {"out", "in", "token"})
+        return is_ranked and max(places, default=most) < most and not kinds & {"data", "value"}
 
     # -- tables -----------------------------------------------------------------------------------
 
@@ -218,6 +218,8 @@ class MapReader:
     def _kind(self, cell: str) -> str:
         if cell and not head_in(cell) and head_in(f"{cell} 1") == 1:
             return "head"
+        if cell.strip().lower() in ("out", "in"):
+            return cell.strip().lower()
         words = lexemes_in(cell, {})
         kinds = [each.said if each.kind == "ordinal" else each.kind for each in words]
         if "number" in kinds or "data" in kinds:
@@ -294,7 +296,7 @@ def cells_of(text: str, width: int = 0) -> list[str]:
     line = text.strip().replace(ROW, "").removeprefix("|").removesuffix("|").strip()
     cells = [each.strip(" *`$") for each in _CELLS.split(line)]
     if width and len(cells) != width:
-        cells = [each for each in cells if each] if len(cells) > width else cells
+        cells = [each for each in cells if each] or [""] if len(cells) > width else cells
         name, colon, first = cells[0].partition(": ")
         cells = [name, first, *cells[1:]] if colon and len(cells) < width else cells
         cells = line.split() if len(cells) != width else cells

@@ -6,10 +6,9 @@ and ranks are dropped, or not; tokens are named by their names, their numbers or
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import product
-from types import MappingProxyType
 from typing import NamedTuple
 
 from attncalc.reading.answers.map_words import (
@@ -45,7 +44,7 @@ VALUE = " \x00 "
 """A weight between names, which may rank them against their order."""
 VECTOR = re.compile(r"[(\[⟨] ?-?\d[\d.]{0,9}[,;] ?-?\d")
 """The start of a vector between names, which are then no map."""
-_FORMULA = re.compile(r"\d(?!(?:st|nd|rd|th)\b)|=(?=\s*[^\s>=])|[\[\]*·×^]")
+FORMULA = re.compile(r"\d(?!(?:st|nd|rd|th)\b)|=(?=\s*[^\s>=])|[\[\]*·×^]")
 """A sign of numbers or work between two names, which are then no map."""
 _WORK = re.compile(r"\x00[^\x00]*\x00|\d ?[,;|] ?-?\d|= ?[-(\[\d]")
 """A sign of several numbers on a line."""
@@ -97,11 +96,21 @@ _HEAD_OF_PLACE = re.compile(rf"{_PLACE.pattern}\s+(?:{HEADS})(?![a-z])", re.IGNO
 """A head by its ordinal: the first head."""
 _HEAD = re.compile(r"\x01-?\d{1,3}\x01")
 """A head, as it is marked in a text."""
-_COUNT_OF_ALL = re.compile(rf"{phrases('the')} ([2-9])(?![\w.)])", re.IGNORECASE)
+_COUNTS = {word: int(n) for n in "234" for word in PHRASES[f"count {n}"].split(", ")}
+_COUNT_OF_ALL = re.compile(
+    rf"{phrases('the')} ([2-9]|{'|'.join(_COUNTS)})(?![\w.)])", re.IGNORECASE
+)
 """All outputs by their number: les 3."""
 _ACCENT = re.compile(r"\\(['`^\"~])\{?([A-Za-z])\}?")
 """A letter with an accent in LaTeX, which unicodedata composes."""
 _NTH = re.compile(r"(\d)\.?[ºª]")
+_QUOTED = re.compile(
+    r"(\"[^\"\n]{1,40}\"|[“„«「『][^”“»」』\n]{1,40}[”“»」』]|(?<!\w)['‘][^'’\n]{1,40}['’](?!\w)"
+    r"|(?<![\w*_`])[*_`]{1,2}[^\s*_`][^*_`\n]{0,40}[*_`]{1,2}(?![\w*_`]))"
+)
+"""A text in quotation marks, or emphasized."""
+_PAIR = re.compile(r"(?<=(?<![\w.-])\d) ?[-–—] ?(?=\d(?![\w.-]\d))|(?<=[oy]\d) ?= ?(?=x_?\d\b)")
+"""The sign between an output and an input in a list of lines: 1-2, 2-3; y1 = x2, y2 = x3."""
 _DRESS = re.compile(
     r"[\"“”„«»「」『』]|</?[A-Za-z][^<>]{0,200}>|\\item(?:<[^<>\n]{0,20}>)?"
     r"|\\(?:emph|text\w{1,6})\b|\$X_\{?\d\}?\$|(?<![A-Za-z\d])X[12](?![A-Za-z\d]| ?[_(\[])"
@@ -113,8 +122,6 @@ _WEIGHT = re.compile(
     r"|(?<!\d)\d{1,9} ?%"
 )
 
-Ties = Mapping[int, tuple[int, ...]]
-"""Lists of inputs that tie, by their places, which are behind those of the inputs."""
 Lines = Sequence[tuple[int, str]]
 """Texts with the numbers of their lines."""
 
@@ -138,11 +145,6 @@ class Mention(NamedTuple):
     behind: str = ""
     """The rest of its sentence on its line."""
 
-    @property
-    def is_list(self) -> bool:
-        """Whether it is several inputs, and so no output."""
-        return self.output < 0 <= self.input
-
 
 def input_of(mention: Mention, output: int) -> int:
     """Return the place of an input that an output attends to: itself, the other of two, or one."""
@@ -158,8 +160,6 @@ class Reading(NamedTuple):
     """Whether the name of an output may head the lines about it."""
     is_from_zero: bool = False
     """Whether numbers count tokens from 0."""
-    ties: Ties = MappingProxyType({})
-    """The lists of inputs that are one name."""
 
 
 @lru_cache(maxsize=4)
@@ -170,13 +170,18 @@ def readings(lines: tuple[tuple[int, str], ...], labels: Tokens, count: int) -> 
     """
     sides = [[*map(_spelled, side)] for side in (labels.queries, labels.keys)]
     counted = [
-        (line, _cleaned(text))
+        (line, cleaned(text))
         for line, text in lines[-MOST_LINES:]
         if len(text) <= LONGEST and not _PROMPT.match(text)
     ]
     listed = [(line, _NUMBERED.sub("", text)) for line, text in counted]
+    known = {*sides[0], *sides[1]} - {""}
+    quoted = [(line, _NUMBERED.sub("", cleaned(_only_quoted(text, known))))
+              for line, text in lines[-MOST_LINES:] if known and len(text) <= LONGEST]  # fmt: skip
     without = [(line, ASIDE.sub(" ", text)) for line, text in listed]
-    all_of = partial(_COUNT_OF_ALL.sub, lambda own: " all " if int(own[1]) == count else own[0])
+    all_of = partial(
+        _COUNT_OF_ALL.sub, lambda own: " all " if _count_of(own[1]) == count else own[0]
+    )
     ranked = [(line, all_of(_LIKENED.sub(" ", _NTH_RANK.sub(" ", text)))) for line, text in without]
     texts = (without, listed, ranked)
     placed = [
@@ -184,6 +189,7 @@ def readings(lines: tuple[tuple[int, str], ...], labels: Tokens, count: int) -> 
     ]
     ways: list[tuple[Lines, int, Reading]]
     ways = [(own, FARTHEST, Reading((), are_names=True)) for own in texts]
+    ways.append((quoted, FARTHEST, Reading((), are_names=True)))
     ways += [
         (own, FARTHEST, Reading((), are_names=False))
         for own in (without, placed[0], placed[1], counted, ranked, placed[2])
@@ -209,7 +215,7 @@ def sentences_in(lines: Lines) -> list[tuple[int, str]]:
     return [(line, each) for line, text in lines for each in SENTENCE.split(text[:LONGEST])]
 
 
-def _cleaned(text: str) -> str:
+def cleaned(text: str) -> str:
     """Return a text without emphasis and tags, in which heads and weights are marked."""
     text = _NTH.sub(r"\1th", _ACCENT.sub(lambda own: own[2] + ACCENTS[own[1]], text))
     text = _OF_RANK.sub(" ", unicodedata.normalize("NFKC", text))
@@ -217,7 +223,30 @@ def _cleaned(text: str) -> str:
     text = _HEAD_OF_PLACE.sub(lambda own: f"head {_as_number(own)}", _DRESS.sub(" ", text))
     for start, end, head in reversed([*heads_in(text)]):
         text = f"{text[:start]}\x01{head}\x01{text[end:]}"
-    return with_counts(_WEIGHT.sub(VALUE, text))
+    text = _WEIGHT.sub(VALUE, text)
+    is_drawn = len(_PAIR.findall(text)) > 1
+    return with_counts(_PAIR.sub(" → ", text) if is_drawn else text)
+
+
+def _count_of(word: str) -> int:
+    """Return the number that digits or a word say."""
+    return int(word) if word.isdigit() else _COUNTS[word.lower()]
+
+
+def head_of(text: str) -> int:
+    """Return the first head that a text mentions; 0 for none."""
+    match = _HEAD.search(cleaned(text))
+    return int(match[0].strip("\x01")) if match else 0
+
+
+def _only_quoted(text: str, known: Container[str]) -> str:
+    """Return a text in which words outside quotation marks and emphasis name no token."""
+    pieces = _QUOTED.split(text)
+    pieces[::2] = [
+        _NAME.sub(lambda own: "_" if _spelled(own[0]) in known else own[0], each)
+        for each in pieces[::2]
+    ]
+    return "".join(pieces)
 
 
 def _spelled(word: str) -> str:
@@ -290,18 +319,28 @@ def _mentions(
             if places is None:
                 continue
             before = before if end else "\n" + " ".join([*between, before])
-            is_near = line - last <= farthest and not _FORMULA.search(before)
+            is_near = line - last <= farthest and not FORMULA.search(before)
             is_next = is_near and (line - last <= 1 + len(between) or farthest > FARTHEST)
             is_cut = SENTENCE.search(text, end, match.start()) or (
                 not end and SENTENCE.search(" ".join([tail, *between]))
             )
             goes_on = is_next and not is_cut
             tail = text[match.end() : match.end() + LONGEST_END]
-            behind = SENTENCE.split(tail)[0]
+            stop = SENTENCE.search(text, match.end())  # which a number may precede
+            behind = tail[: stop.start() - match.end()] if stop else tail
             yield Mention(line, *places, before, head, is_near, goes_on, behind)
             end, last, between = match.end(), line, []
         is_between = bool(text.strip()) and line == last + len(between) + 1
         between = [*between, text] if is_between else []
+
+
+def _is_of_output(match: "re.Match[str]") -> bool:
+    """Return whether a number has the word or the letter of an output before it: output 1, o1."""
+    if match.string[match.end() :].lstrip()[:1] in ("(", ":", "|"):
+        return False  # with its name behind it
+    words = lexemes_in(match.string[: match.end()][-LONGEST_END:], {})
+    kinds = [each.kind for each in words if each.said != "row"]
+    return kinds[-1:] == ["symbol out"] or kinds[-2:] == ["out", "number"]
 
 
 def _places(
@@ -317,9 +356,10 @@ def _places(
         return -1, -1
     if match["other"] and len(sides[1]) == 2 and not is_first:
         return -2, -2
-    if match["number"] and int(word) >= first and not (way.are_names and any(sides[1])):
-        place = int(word) - first
-        return len(sides[0]) if way.are_names else place, place
+    if match["number"] and int(word) >= first:
+        place, is_output = int(word) - first, way.are_names and _is_of_output(match)
+        if is_output or not (way.are_names and any(sides[1])):
+            return (len(sides[0]) if way.are_names and not is_output else place), place
     if way.are_names and any(word in side for side in sides):
         output, own = (side.index(word) if word in side else len(side) for side in sides)
         return output, own

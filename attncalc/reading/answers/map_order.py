@@ -8,7 +8,6 @@ rank the inputs of each first. The weights arbitrate between readings.
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise, product, takewhile
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,6 @@ from attncalc.reading.answers.map_names import (
     VALUE,
     WORD,
     Mention,
-    Ties,
     input_of,
 )
 from attncalc.reading.answers.map_words import SAID, Lexeme, lexemes_in, phrases, place_of
@@ -31,6 +29,8 @@ from attncalc.reading.naming.vocabulary import concept_of, plain_word
 MOST_LISTED = 8
 TIE = 0.0005
 """The largest difference of weights that are equal when they are rounded."""
+SMALL = 0.005
+"""The largest weight of inputs that need not be named."""
 TINY = 1e-9
 """The smallest weight of an input that may be named as the second."""
 EVERY = (-3,)
@@ -78,14 +78,11 @@ class Said(NamedTuple):
     period: int = 0
     is_of_all: bool = False
     """Whether it begins with a word for all."""
-    ties: Ties = MappingProxyType({})
-    """The lists of inputs that are one name."""
 
     @property
     def worth(self) -> tuple[bool, int, float]:
         """Whether the weights confirm all of it, how many inputs it names, and its bits."""
-        named = sum(len(self.ties.get(i, (i,))) for own in self.inputs for i in own)
-        return self.fit == len(self.inputs), named, self.bits
+        return self.fit == len(self.inputs), sum(map(len, self.inputs)), self.bits
 
     @property
     def span(self) -> int:
@@ -93,6 +90,8 @@ class Said(NamedTuple):
         return self.stop - self.begin
 
 
+Groups = Sequence[Sequence[int]]
+"""The inputs of an output: those with the largest weight, then the next ones."""
 Order = list[tuple[str, tuple[int, ...]]]
 """What each name of a run is, and of which outputs: "o" is an output, "m" the input that it attends
 to most, "s" the next one.
@@ -139,15 +138,10 @@ class Run(NamedTuple):
     def can_be_said(self) -> bool:
         """Return whether a list of outputs is in a sentence, and no rows of numbers are in it.
 
-        The outputs of a list are in their order, no statement is between them, no input is called
-        an output, and none is behind those that tie.
+        The outputs of a list are in their order, no statement is between them, and no input is
+        called an output.
         """
         roles, gaps = self.roles, self.gaps
-        pairs = [*zip(self.mentions, self.order, strict=False)]
-        ties = [(i, {*own}) for i, (m, (_, own)) in enumerate(pairs) if m.is_list]
-        behind_ties = (
-            own & {*of} for i, own in ties for role, of in self.order[i + 1 :] if role != "o"
-        )
         listed = (
             pair
             for pair, of in zip(pairwise(self.mentions), pairwise(roles), strict=False)
@@ -155,8 +149,7 @@ class Run(NamedTuple):
         )
         inputs = (m for m, role in zip(self.mentions, roles, strict=False) if role != "o")
         return (
-            not any(map(_is_output, inputs))
-            and not any(behind_ties)
+            not any(map(is_output, inputs))
             and all(m.goes_on and last.output < m.output for last, m in listed)
             and all(
                 gap.count("\0") <= (of == "om") for of in ("oo", "om") for gap in gaps.get(of, ())
@@ -182,8 +175,7 @@ def _is_end(mentions: Sequence[Mention], stop: int) -> bool:
 
 def _in_orders(mentions: Sequence[Mention], weights: Matrix) -> Iterator[tuple[Order, int]]:
     """Yield the runs of names in an order in which outputs have the same number of inputs."""
-    has_lists = any(each.is_list for each in mentions)
-    orders, every = [*_orders(weights, has_lists=has_lists)], (*range(len(weights)),)
+    orders, every = [*_orders(weights)], (*range(len(weights)),)
     ends = [_is_end(mentions, stop) for stop in range(len(mentions) + 1)]
     words = [_LETTERS.findall(each.before)[-2:] for each in mentions]  # attends to
     begin, reach = 0, -1
@@ -212,15 +204,13 @@ def _outputs(run: Sequence[Mention], order: Sequence[tuple[str, int]]) -> dict[i
     return found if sorted(found.values()) == sorted(found) else None
 
 
-def _orders(weights: Matrix, *, has_lists: bool) -> Iterator[list[tuple[str, int]]]:
+def _orders(weights: Matrix) -> Iterator[list[tuple[str, int]]]:
     """Yield the orders of names in which a map is stated: the role and output of each name.
 
     An output with only one weight, as the first below a causal mask, may have no second input; it
-    is named alone, or not again. So may one whose largest weights tie, if they have one name.
+    is named alone, or not again.
     """
-    is_most = weights >= weights.max(axis=1, keepdims=True) - TIE
-    is_tie = has_lists & (np.count_nonzero(is_most, axis=1) > 1)
-    single = np.flatnonzero(is_tie | (np.count_nonzero(weights > TIE, axis=1) < 2))
+    single = np.flatnonzero(np.count_nonzero(weights > TIE, axis=1) < 2)
     for left, layout in product(("", "s", "sO") if single.size else ("",), _LAYOUTS.split()):
         yield [
             (role.lower(), k)
@@ -310,7 +300,7 @@ class Fitting:
         listed = 0 if are_equal.any() else min(width - self.rank, 1 if self.rank else MOST_LISTED)
         for place, each in enumerate(self.mentions[start : start + listed]):
             own = np.array([input_of(each, k) for k in outputs])
-            if own.max() >= width or (named and not each.goes_on) or _is_output(each):
+            if own.max() >= width or (named and not each.goes_on) or is_output(each):
                 return
             least = np.maximum(self.ranked[rows, self.rank + place] - TIE, TINY if place else -1)
             if (
@@ -343,7 +333,7 @@ def is_ranked(inputs: Sequence[int], row: Matrix) -> bool:
     return is_there and bool((own >= largest - TIE).all() and (own[1:] > 0).all())
 
 
-def _is_output(mention: Mention) -> bool:
+def is_output(mention: Mention) -> bool:
     """Return whether the word or letter before a name is one for an output: like output 2, q2.
 
     A word with a letter directly behind the last name is about that one: cat's output.
@@ -431,6 +421,23 @@ def places_of(names: Sequence[str], labels: Sequence[str]) -> list[int]:
     return [place_of(each, labels) for each in plain]
 
 
+def fit_of(groups: Groups, row: Matrix) -> float:
+    """Return how well inputs fit the weights of an output: 2 exactly, 1 in part, 0 not at all."""
+    if not groups or not groups[0]:
+        return 0
+    most, second = [*groups[0]], [*(groups[1] if len(groups) > 1 else ())]
+    if max(most) >= len(row) or (row[most] < row.max() - TIE).any():
+        return 0
+    others = np.delete(row, most)
+    is_all = not (others >= row.max() - TIE).any()
+    if not second or not others.size:
+        return 2 if is_all and (not others.size or others.max() <= SMALL) else 1
+    tied = others >= others.max() - TIE
+    if (row[second] < others.max() - TIE).any() or row[second].min() <= 0:
+        return 0
+    return 2 if is_all and len(second) == tied.sum() else 1
+
+
 def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Tokens) -> int:
     """Return how many lines name the inputs with the two largest weights, or all equal ones."""
     count = 0
@@ -446,7 +453,9 @@ def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Token
             is_full = min(2, sure) <= len(own) <= min(2, there) or are_tied
             is_tied = len(each.most) > 1 and max(own) < len(row)
             is_tied = is_tied and bool((row[own] >= row.max() - TIE).all())
-            count += is_tied or (is_full and is_ranked(own, row))
+            groups = (own[: len(each.most)], own[len(each.most) :])
+            is_exact = fit_of(groups, row) > 1 and max(own) < len(row)
+            count += is_exact or is_tied or (is_full and is_ranked(own, row))
     return count
 
 
@@ -470,16 +479,11 @@ def written(said: Said, heads: Matrix, k: int, labels: Tokens) -> list[WrittenCo
     are_single = len({*map(len, said.inputs)}) == 1 and len(said.inputs[0]) <= 2
     head, found = (k + 1 if len(heads) > 1 else 0), []
     for output, (places, row) in enumerate(zip(said.inputs, heads[k], strict=True)):
-        groups = [members(said.ties.get(i, (i,)), output, row) for i in places]
-        own = [place for group in groups for place in group]
-        ties = sorted(takewhile((row >= row.max() - TIE).__getitem__, own))
-        ties = [] if are_single and len(ties) < len(own) else ties
-        most, rest = ties or own[:1], own[max(1, len(ties)) :]
+        ties = sorted(takewhile((row >= row.max() - TIE).__getitem__, places))
+        ties = [] if are_single and len(ties) < len(places) else ties
+        most, rest = ties or places[:1], places[max(1, len(ties)) :]
         second = [i for i in rest if are_single or abs(row[i] - row[rest[0]]) <= TIE]
-        if len(own) > len(groups):
-            most = groups[0]
-            second = [i for group in groups[1:2] for i in group if i not in most]
         (name,) = named([output], labels.queries)
         line = WrittenConnection(head, name, named(most, labels.keys), named(second, labels.keys))
-        found += [line._replace(line=said.lines[output], is_told=True)] if own else []
+        found += [line._replace(line=said.lines[output], is_told=True)] if places else []
     return found

@@ -27,16 +27,17 @@ def phrases(name: str) -> str:
 
 
 PHRASES = _entries("map_phrases.txt")
-_KINDS = {
+_SPELLED = {
     word: kind.strip("-")
     for kind, words in reversed(_entries("map_words.txt").items())
     for word in words.split()
 }
+_KINDS = {plain_word(word): kind for word, kind in _SPELLED.items()}
 _STEMS = [(word[:-1], kind) for word, kind in reversed(_KINDS.items()) if word.endswith("*")]
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 _ORDINALS = {plain_word(word): n for word, n in ORDINALS.items()}
 _UNPARTED = re.compile("|".join(
-    [each.strip("*") for each in _KINDS if ord(each[0]) > 0x2E80]
+    [each.strip("*") for each in _SPELLED if ord(each[0]) > 0x2E80]
     + ["输出", "输入", "出力", "入力", "查询", "クエリ", "キー", "键"]))  # fmt: skip
 """Words of Chinese and Japanese, which have no blanks between them."""
 _DRESS = re.compile(

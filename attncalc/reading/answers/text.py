@@ -247,12 +247,14 @@ def _take_map(
         is_complete = of_map.is_complete(outside)
         stated = list[WrittenConnection]()
         if others < len(outside) or not is_complete:
-            stated = stated_map(lines, heads, labels, text)
+            stated = stated_map(lines, heads, labels, text, of_map.whole)
         right = count_exact(stated, heads, labels)
         is_sure = len(heads) > 1 or not is_complete or right == len(stated)
         are_of_heads = len(heads) == 1 or all(each.head for each in outside)
         is_firm = is_complete and are_of_heads and 2 * others > len(outside)
-        may_vary = others == len(outside) or all(each.is_told for each in outside)
+        is_of_same = {each.line for each in outside} <= {each.line for each in stated}
+        are_told = is_of_same or all(each.is_told for each in outside)
+        may_vary = are_told or others == len(outside)
         may_replace = is_sure and not is_firm and may_vary
         is_better = (may_replace and right > others) or not found.connections
         if is_better and stated and not are_denied(stated, statements(lines, weights, labels)):
@@ -298,13 +300,13 @@ def _rows_on_lines(
     left = {each.line for each in found.unread}
     for each in found.taken:
         is_step = each.what not in ("", "map") and each.step in matrices
-        for line in each.lines if is_step else ():
+        for line in each.lines if is_step and each.line not in left else ():
             names[line] = names.get(line, frozenset()) | {each.step}
     rows = {
         own: frozenset(tuple(row) for name in own for row in _rows_of(matrices[name]))
         for own in {*names.values()}
     }
-    return {line: rows[own] for line, own in names.items() if rows[own] and line not in left}
+    return {line: rows[own] for line, own in names.items() if rows[own]}
 
 
 def _goes_on(lines: Sequence[tuple[int, str]], found: Collected, labels: Tokens) -> bool:
