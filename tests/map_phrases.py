@@ -303,3 +303,33 @@ IN_UNKNOWN_WORDS = [
     "noriad {}.",
 ]
 """Statements of three outputs, with room for the first and the second input of each."""
+
+IN_KNOWN_WORDS = [
+    "Output {o} attends most to input {m}, second to input {s}.",
+    "Output {o} attends most to input {m}, then to input {s}.",
+    "Output {o}: input {m} first, input {s} second",
+    "Output {o}: second is input {s}, most is input {m}.",
+    "output {o} --> input {m} (solid), input {s} (dashed)",
+    "Row {o}: the largest weight is at {m}, the second largest at {s}",
+    "Ausgabe {o} achtet am meisten auf Eingabe {m}, dann auf Eingabe {s}.",
+    "La sortie {o} regarde surtout l'entrée {m}, puis l'entrée {s}.",
+    "A saída {o} atende mais à entrada {m}, depois à entrada {s}.",
+    "Wyjście {o} patrzy najbardziej na wejście {m}, potem na wejście {s}.",
+    "Çıktı {o} en çok girdi {m}'e bakıyor, sonra girdi {s}'e.",
+    "输出{o}最关注输入{m}，其次是输入{s}。",
+    "出力{o}は入力{m}に最も注目し、次に入力{s}に注目する。",
+]
+"""A line of a map whose words rank the inputs."""
+
+REMARKS = [
+    "1 ignores 2\n2 ignores 3\n3 ignores 1",
+    "Output 1 attends least to input 2, output 2 least to input 3, output 3 least to input 1.",
+    "Output 1 does not attend to input 2. Output 2 does not attend to input 3.",
+    "Problem 1: 2 points, Problem 2: 2 points, Problem 3: 2 points",
+    "o1 uses a1, o2 uses a2, o3 uses a3",
+    "Check: each row of A sums to 1 (row 2: 0.11 + 0.81 + 0.08 = 1.00).",
+    "Row 1 points to a mistake in row 2.",
+    "Output 2 looks wrong to me because of input 1.",
+    "Output 1 corresponds to input 1, output 2 corresponds to input 2, output 3 to input 3.",
+]
+"""Lines below the weights that state no map."""

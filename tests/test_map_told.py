@@ -16,8 +16,10 @@ from fuzz.pace import takes_longer
 from map_phrases import (
     HELD_OUT,
     HELD_OUT_LATER,
+    IN_KNOWN_WORDS,
     IN_UNKNOWN_WORDS,
     NOT_A_MAP,
+    REMARKS,
     UNREAD,
     WITH_TIES,
     WORKED_ON,
@@ -141,6 +143,48 @@ def test_a_wrong_input_in_any_words_is_read_as_written(form: str) -> None:
         )
         lines = (f"{k}>{most}|{second}" for k, (most, second) in enumerate(pairs, start=1))
         assert in_short(answer) == " ".join(lines)
+
+
+SCORES = [[0, 2, 1], [1, 0, 2], [2, 1, 0]]
+
+
+def read_below_scores(text: str) -> Answer:
+    problem = Problem(X=np.eye(3), W_Q=SCORES, W_K=np.eye(3), W_V=np.eye(3), scale="none")
+    own = key_of(problem, Rules())
+    rows = "\n".join(" ".join(f"{x:.3f}" for x in row) for row in own.expected.steps["A"])
+    return read_text_answer(f"A =\n{rows}\n\n{text}\n", "a.txt", own.expected)
+
+
+@for_all("line", IN_KNOWN_WORDS)
+def test_words_rank_inputs_whatever_the_weights(line: str) -> None:
+    right = [(2, 3), (3, 1), (1, 2)]
+    other = [(3, 1), (1, 3), (3, 2)]
+    for said in (right, [pair[::-1] for pair in right], other, [*right[:2], (2, 1)]):
+        rows = [*zip((1, 2, 3), said, strict=True)]
+        for own in (rows, [rows[2], rows[0], rows[1]]):
+            text = "\n".join(line.format(o=o, m=m, s=s) for o, (m, s) in own)
+            assert in_short(read_below_scores(text)) == " ".join(
+                f"{o}>{m}|{s}" for o, (m, s) in rows
+            )
+
+
+@for_all("text", REMARKS)
+def test_a_remark_below_the_weights_is_no_map(text: str) -> None:
+    assert read_below_scores(text).connections is None
+
+
+def test_a_remark_does_not_replace_a_wrong_map() -> None:
+    said = "\n".join(
+        IN_KNOWN_WORDS[0].format(o=o, m=m, s=s) for o, m, s in [(1, 3, 2), (2, 1, 3), (3, 1, 2)]
+    )
+    remark = "In row 1 I swapped columns 2 and 3.\nIn row 2 I swapped columns 3 and 1."
+    answer = read_below_scores(f"{said}\n\n{remark}\nIn row 3 I swapped columns 1 and 2.")
+    assert in_short(answer) == "1>3|2 2>1|3 3>1|2"
+
+
+def test_an_empty_list_of_inputs_is_no_crash() -> None:
+    table = "Strongest:\n output 1: inputs 1 and 3\n output 2: all the same\nNext:\n output 1: 2\n"
+    assert read_below_scores(f"{table} output 2: -\n output 3: -").connections
 
 
 @pytest.mark.slow

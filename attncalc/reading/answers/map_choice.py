@@ -46,6 +46,7 @@ _WEIGHT = re.compile(
     rf"(\d{{1,9}}(?:\{{?[.,{COMMA}]\}}?\d{{1,9}})?)[%}}]{{0,3}}((?:</{_TAG}>| ?[{_SIGNS}])*)"
 )
 """A number with the marks before and behind it."""
+_SHORT_HEAD = re.compile(r"^([\s>*•·-]{0,8})[hH]_?(\d)(?=\s?[:：,|])")
 _LETTER = re.compile(r"[^\W\d_]|\d")
 _POINT = re.compile(rf"\{{?[.,{COMMA}]\}}?")
 Search = Callable[[Sequence[Mention], Matrix], Iterable[Said]]
@@ -79,9 +80,10 @@ def stated_map(
         partial(best_map, in_lines, partial(maps_in_periods, about=about)),
         partial(_marked_map, text),
     )
-    stated = maps_in_rows(names, heads, labels)
-    in_rows = {each.line for each in stated}
-    right, most = count_exact(stated, heads, labels), len(heads) * len(heads[0])
+    in_rows, are_known = maps_in_rows(names, heads, labels)
+    most = len(heads) * len(heads[0])
+    stated, part = (in_rows, []) if len(in_rows) == most else ([], in_rows)
+    own_lines, right = {each.line for each in stated}, count_exact(stated, heads, labels)
 
     def lines_of(own: Sequence[Said]) -> list[WrittenConnection]:
         return [each for k, said in enumerate(own) for each in written(said, heads, k, labels)]
@@ -94,21 +96,23 @@ def stated_map(
         is_firm = 2 * right > len(stated) and (
             _count_named(found) <= _count_named(stated) or _is_sound(stated, heads, labels)
         )
-        is_there = in_rows <= {each.line for each in found}
+        is_firm = is_firm or (are_known and not _goes_on(stated, found))
+        is_there = own_lines <= {each.line for each in found}
         if found and (not stated or (exact > right and is_there and not is_firm)):
-            stated, right, in_rows = found, exact, set()
+            stated, right, own_lines = found, exact, set()
     if whole is not None:
-        whole |= in_rows
+        whole |= own_lines
     few = [each for each in in_lines if len(each.mentions) <= MOST_WRONG]
     if not stated and about.said and few:
         stated = lines_of(best_map(few, partial(maps_in_periods, about=about, wrong=1), heads))
-    return stated
+    return stated or part
 
 
 def _by_heads(lines: Lines, count: int) -> Iterator[tuple[int, str]]:
     """Yield lines, with the rows of a table whose columns are heads as statements of each head."""
     rows: list[tuple[int, list[str]]] = []
-    for line, text in [*lines, (0, "")]:
+    for line, own in [*lines, (0, "")]:
+        text = _SHORT_HEAD.sub(r"\1head \2", own) if count > 1 else own
         cells = cells_of(text, count + 1) if text.strip() else []
         if rows and (len(cells) == count + 1 or not _LETTER.search(text)):
             rows.append((line, cells))
@@ -134,6 +138,15 @@ def _is_sound(lines: Sequence[WrittenConnection], heads: Matrix, labels: Tokens)
         if not 0 <= output < len(weights) or not is_ranked(inputs, weights[output]):
             return False
     return True
+
+
+def _goes_on(lines: Sequence[WrittenConnection], found: Sequence[WrittenConnection]) -> bool:
+    """Return whether another map names the same first inputs, and second ones of most outputs."""
+    most = {(each.head, each.output): each.most for each in lines}
+    others = {(each.head, each.output): each.most for each in found}
+    seconds = sum(bool(each.second) for each in found)
+    is_more = _count_named(found) > _count_named(lines) and 2 * seconds >= len(found)
+    return most.items() <= others.items() and is_more
 
 
 def _count_named(lines: Sequence[WrittenConnection]) -> int:

@@ -58,7 +58,7 @@ _OF_OUTPUT = re.compile(r"\b[oqyz]_?(?=\d{1,3}\b)", re.IGNORECASE)
 """The letter of an output before its number: q1."""
 _NTH_RANK = re.compile(
     r"(?<![\w.])\d{1,2}(?:-?(?:st|nd|rd|th|[eè](?:me)?|[eè]re?|er|ro|do|[йяое]|ей)\b|\.?[ºª°]"
-    r"| ?(?:番目|位|번째|순위)|(?<=\d)等)"
+    r"| ?(?:番目|位|번째|순위|위(?!치))|(?<=\d)等)"
 )
 """A rank in digits: 2nd, 2º, 2番目."""
 _LIKENED = re.compile(
@@ -72,16 +72,17 @@ _ONESELF = re.compile(_ITSELF, re.IGNORECASE)
 _TOKEN = re.compile(
     r"\x01(?P<head>-?\d{1,3})\x01"
     rf"|(?P<itself>{_ITSELF})|(?P<other>{phrases('other')})"
-    rf"|(?P<number>(?<![\d.{COMMA}/-])(?<!\d:)\d{{1,3}}(?![\d%/]|[.{COMMA}:]\d|(?<=[a-z]\d)[a-z]{{2}}))"
+    rf"|(?P<number>(?<!\b[asp])(?<!\b[asp]_)(?<![\d.{COMMA}/-])(?<!\d\d:)\d{{1,3}}(?![\d%/]|[.{COMMA}]\d|:\d\d|(?<=[a-z]\d)[a-z]{{2}}))"
     r"|(?P<word>[^\W\d_\u3040-\uffff]{1,40}|[\u3040-\u309f]"
     rf"|(?:(?!{_ITSELF})[\u30a0-\uffff]){{1,40}})",
     re.IGNORECASE,
 )
 _STEMS = [PHRASES[str(place)].replace(", ", "|") for place in range(1, 6)]
 _PLACE = re.compile(
-    rf"(?:(?<!\b[aei]n )(?<!comes )(?<!ranks )\b(?:{'|'.join(ORDINALS)})\b"
+    rf"(?:(?<!\b[aei]n )(?<!comes )(?<!ranks )(?<!\bis )\b(?:{'|'.join(ORDINALS)})\b"
     rf"|(?<![^\W\d_])و?(?:{'|'.join(f'({each})' for each in _STEMS)})\w{{0,8}}\b)"
-    rf"(?! {phrases('rank')})(?! {phrases('article')})(?! {phrases('is')} [^\W\d_]{{0,12}} ?\d)",
+    rf"(?! {phrases('rank')})(?! {phrases('article')})(?! {phrases('is')} [^\W\d_]{{0,12}} ?\d)"
+    rf"(?! {phrases('noun')}\W?\d)",
     re.IGNORECASE,
 )
 """Ordinals, in further languages by their stems; one before an article is an adverb.
@@ -98,11 +99,15 @@ _HEAD = re.compile(r"\x01-?\d{1,3}\x01")
 """A head, as it is marked in a text."""
 _COUNTS = {word: int(n) for n in "234" for word in PHRASES[f"count {n}"].split(", ")}
 _COUNT_OF_ALL = re.compile(
-    rf"{phrases('the')} ([2-9]|{'|'.join(_COUNTS)})(?![\w.)])", re.IGNORECASE
+    rf"{phrases('the')} ({'|'.join(_COUNTS)})(?![\w.)])|{phrases('the')} ([2-9]) (?=\w{{3}})",
+    re.IGNORECASE,
 )
-"""All outputs by their number: les 3."""
+"""All tokens by their number: all four, les 3 sorties."""
 _ACCENT = re.compile(r"\\(['`^\"~])\{?([A-Za-z])\}?")
 """A letter with an accent in LaTeX, which unicodedata composes."""
+_CHINESE = "一二三四五六七八九"
+_CHINESE_NTH = re.compile(rf"第([{_CHINESE}])[个個]")
+"""An ordinal of Chinese before a noun."""
 _NTH = re.compile(r"(\d)\.?[ºª]")
 _QUOTED = re.compile(
     r"(\"[^\"\n]{1,40}\"|[“„«「『][^”“»」』\n]{1,40}[”“»」』]|(?<!\w)['‘][^'’\n]{1,40}['’](?!\w)"
@@ -174,15 +179,17 @@ def readings(lines: tuple[tuple[int, str], ...], labels: Tokens, count: int) -> 
         for line, text in lines[-MOST_LINES:]
         if len(text) <= LONGEST and not _PROMPT.match(text)
     ]
+    counts = {count, len(labels.keys)}
+    all_of = partial(
+        _COUNT_OF_ALL.sub, lambda own: " all " if _count_of(own[1] or own[2]) in counts else own[0]
+    )
+    counted = [(line, all_of(text)) for line, text in counted]
     listed = [(line, _NUMBERED.sub("", text)) for line, text in counted]
     known = {*sides[0], *sides[1]} - {""}
     quoted = [(line, _NUMBERED.sub("", cleaned(_only_quoted(text, known))))
               for line, text in lines[-MOST_LINES:] if known and len(text) <= LONGEST]  # fmt: skip
     without = [(line, ASIDE.sub(" ", text)) for line, text in listed]
-    all_of = partial(
-        _COUNT_OF_ALL.sub, lambda own: " all " if _count_of(own[1]) == count else own[0]
-    )
-    ranked = [(line, all_of(_LIKENED.sub(" ", _NTH_RANK.sub(" ", text)))) for line, text in without]
+    ranked = [(line, _LIKENED.sub(" ", _NTH_RANK.sub(" ", text))) for line, text in without]
     texts = (without, listed, ranked)
     placed = [
         [(line, _PLACE.sub(_as_number, in_english(text))) for line, text in own] for own in texts
@@ -217,6 +224,7 @@ def sentences_in(lines: Lines) -> list[tuple[int, str]]:
 
 def cleaned(text: str) -> str:
     """Return a text without emphasis and tags, in which heads and weights are marked."""
+    text = _CHINESE_NTH.sub(lambda own: f"{_CHINESE.index(own[1]) + 1} ", text.replace("：", ": "))
     text = _NTH.sub(r"\1th", _ACCENT.sub(lambda own: own[2] + ACCENTS[own[1]], text))
     text = _OF_RANK.sub(" ", unicodedata.normalize("NFKC", text))
     text = EMPHASIZED.sub(r"\2", text).replace("\t", " | ")

@@ -17,12 +17,20 @@ from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.map_names import (
     LONGEST,
     LONGEST_END,
+    SENTENCE,
     VALUE,
     WORD,
     Mention,
     input_of,
 )
-from attncalc.reading.answers.map_words import SAID, Lexeme, lexemes_in, phrases, place_of
+from attncalc.reading.answers.map_words import (
+    SAID,
+    Lexeme,
+    lexemes_in,
+    phrases,
+    place_of,
+    rank_in,
+)
 from attncalc.reading.naming.name import Tokens
 from attncalc.reading.naming.vocabulary import concept_of, plain_word
 
@@ -43,6 +51,7 @@ NUMBERED = r"(?:token )?(\d{1,7})(?: \([^()\d]{1,80}\))?"
 """A token by its number, perhaps with its name: token 2, 2 (cat)."""
 _BESIDE = re.compile(NUMBERED)
 _STOP = re.compile(r"[,.;!?。；！？\n)]")
+CLAUSE = re.compile(rf"{SENTENCE.pattern}|[,;，、]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SAYS = re.compile(r"[^\W\d_]|[→⇒⟶➔➜↦>|│:]")
 _AND = re.compile(r"[\s,]{0,3}(?:[^\W\d_]{1,4}|&)\s?")
@@ -150,12 +159,34 @@ class Run(NamedTuple):
         inputs = (m for m, role in zip(self.mentions, roles, strict=False) if role != "o")
         return (
             not any(map(is_output, inputs))
+            and are_ranked_so(self.mentions, roles)
             and all(m.goes_on and last.output < m.output for last, m in listed)
             and all(
                 gap.count("\0") <= (of == "om") for of in ("oo", "om") for gap in gaps.get(of, ())
             )
             and all(e.kind not in SAID for gap in gaps.get("oo", ()) for e in lexemes_in(gap, {}))
         )
+
+
+def are_ranked_so(mentions: Sequence[Mention], roles: Sequence[str]) -> bool:
+    """Return whether no word ranks inputs otherwise: the words before them, or those behind them.
+
+    roles: "m" of an input with the largest weight, "s" of a second one.
+    """
+    before = [rank_in(CLAUSE.split(each.before)[-1]) for each in mentions]
+    texts = [f"{a.behind * (a.line < b.line)}{b.before}" for a, b in pairwise(mentions)]
+    texts += [each.behind for each in mentions[-1:]]
+    behind = [rank_in(CLAUSE.split(text)[0]) for text in texts]
+    pairs = ("m", "second"), ("s", "most")
+    is_so, may_be = (
+        not any(pair in pairs for pair in zip(roles, ranks, strict=True))
+        for ranks in (before, behind)
+    )
+    clauses = (CLAUSE.split(e.before)[-1] for e, role in zip(mentions, roles, strict=True) if role)
+    if any(each.kind == "no" for text in clauses for each in lexemes_in(f"1 {text}", {})):
+        return False  # 1 ignores 2
+    are_behind = all(rank for role, rank in zip(roles, behind, strict=True) if role in "ms")
+    return is_so or (may_be and are_behind)
 
 
 def maps_in_order(mentions: Sequence[Mention], weights: Matrix) -> Iterator[Said]:
@@ -406,10 +437,11 @@ def _is_of_map(run: Run) -> bool:
         return True
     if len(names) > 1 and "o" not in roles:
         about = words if all(each.goes_on for each in names[1:]) else names[0].before
-        return ALL.search(about) is not None or bool(kinds & {"attends", "most"})
-    is_sum = len(names) == 1 and _SUM.search(words)  # every row sums to 1
-    is_of_all = ALL.search(words) and (roles[0] == "o" or len(names) == 1)
-    if kinds & SAID or (is_of_all and not is_sum):
+        is_of_all = ALL.search(about) is not None and not _SUM.search(words)
+        return is_of_all or bool(kinds & {"attends", "most"})
+    is_sum = len(names) == 1 and _SUM.search(words) is not None  # every row sums to 1
+    is_alone = roles[0] == "o" or len(names) == 1
+    if kinds & SAID or (is_alone and ALL.search(words) and not is_sum):
         return True
     alike = [{*gaps} for of, gaps in run.gaps.items() if len(gaps) > 1 and of not in ("oo", "mm")]
     return any(len(gaps) == 1 and any(gaps) for gaps in alike)
@@ -445,7 +477,7 @@ def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Token
         weights = heads[max(0, each.head - 1) % len(heads)]
         (output,) = places_of([each.output], labels.queries)
         own = places_of([*each.most, *each.second], labels.keys)
-        if 0 <= output < len(weights) and min(own) >= 0:
+        if 0 <= output < len(weights) and min(own, default=-1) >= 0:
             row = weights[output]
             are_tied = len(each.second) > 1 and max(own) < len(row)
             are_tied = are_tied and bool(np.ptp(row[own[len(each.most) :]]) <= TIE)
@@ -462,8 +494,10 @@ def count_exact(lines: Sequence[WrittenConnection], heads: Matrix, labels: Token
 def members(inputs: Sequence[int], output: int, row: Matrix) -> list[int]:
     """Return the places of a list of inputs of an output: itself is -1, all are -3."""
     if (*inputs,) == EVERY:  # those behind an output may be masked
-        some = {int(each) for each in np.flatnonzero(row > TIE)}
-        return sorted(some) if some >= {*range(output + 1)} & {*range(len(row))} else []
+        some, every = {int(each) for each in np.flatnonzero(row > TIE)}, {*range(len(row))}
+        may_be_masked = output + 1 < len(row) and not row[output + 1 :].any()
+        some = some if some >= {*range(output + 1)} & every else every
+        return [] if some == every and may_be_masked else sorted(some)
     return sorted({output if each < 0 else each for each in inputs})
 
 

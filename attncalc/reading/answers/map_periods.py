@@ -19,8 +19,8 @@ from attncalc.reading.answers.map_names import (
     Mention,
     input_of,
 )
-from attncalc.reading.answers.map_order import TIE, Said, is_ranked
-from attncalc.reading.answers.map_words import lexemes_in
+from attncalc.reading.answers.map_order import TIE, Said, are_ranked_so, is_ranked
+from attncalc.reading.answers.map_words import lexemes_in, rank_in
 
 MOST_PERIOD = 10
 """The most names from one output to the next."""
@@ -169,7 +169,7 @@ class _Periods:
                 yield from self._found(_Layout(period, columns, name, others, begin, stop, end))
 
     def _found(self, layout: _Layout) -> Iterator[Said]:
-        """Yield the map of a layout, if the weights rank its inputs so, which is no chance."""
+        """Yield the map of a layout, if words and weights rank its inputs so, by no chance."""
         inputs: list[tuple[int, ...]] = [()] * len(self.weights)
         lines = [int(self.lines[layout.columns[0]])] * len(self.weights)
         for i, k in enumerate(self.rows):
@@ -185,7 +185,7 @@ class _Periods:
         # outputs with the same inputs count once
         ways = {inputs[k]: self._ways(k, len(inputs[k])) for k in right}
         bits = log2(prod(ways.values()) * self.rows.size ** (len(layout.name) - wrong))
-        if bits < self._least(layout, is_right=not wrong):
+        if bits < self._least(layout, is_right=not wrong) or not self._is_said_so(layout):
             return
         for k in np.setdiff1d(np.arange(len(self.weights)), self.rows):
             only = int(np.argmax(self.weights[k]))
@@ -200,6 +200,21 @@ class _Periods:
         fit = len(lines) - wrong
         found = Said((*lines,), (*inputs,), fit, bits, True, layout.begin, layout.stop)
         yield found._replace(columns=layout.columns, period=layout.period)
+
+    def _is_said_so(self, layout: _Layout) -> bool:
+        """Return whether words rank the inputs of a layout so; none need to if it is in order."""
+        roles = [""] * (layout.stop - layout.begin)
+        for role, at in zip("ms", layout.columns, strict=False):
+            for k in range(self.rows.size):
+                roles[at + k * layout.period - layout.begin] = role
+        run = self.mentions[layout.begin : layout.stop]
+        first, second = layout.columns[0], layout.columns[-1]
+        is_turned = second < first and run[0].line not in self.about.printed
+        named = [rank_in(each.before) for each in run]
+        are_named = any(
+            (r, n) in (("m", "most"), ("s", "second")) for r, n in zip(roles, named, strict=True)
+        )
+        return are_ranked_so(run, roles) and (are_named or not is_turned)
 
     def _ways(self, output: int, count: int) -> float:
         """Return in how many ways inputs could be named, of which one is right; ties all are."""

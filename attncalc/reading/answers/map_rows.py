@@ -25,6 +25,7 @@ from attncalc.reading.answers.map_names import (
 )
 from attncalc.reading.answers.map_order import (
     ALL,
+    CLAUSE,
     ENOUGH,
     EVERY,
     TIE,
@@ -33,7 +34,7 @@ from attncalc.reading.answers.map_order import (
     is_output,
     members,
 )
-from attncalc.reading.answers.map_words import SAID, lexemes_in, phrases
+from attncalc.reading.answers.map_words import SAID, Lexeme, lexemes_in, phrases, rank_in
 from attncalc.reading.naming.name import Tokens
 
 MOST_UNKNOWN = 6
@@ -55,6 +56,8 @@ _SIGN = re.compile(r"[^\w\s|=/&+→>-]")
 _VERBS = {"attends", "takes", "arrow"}
 _LISTING = {"sep", "to", "token", "out", ""}
 """The kinds of words between outputs of a list."""
+_SEPARATED = re.compile(rf"{CLAUSE.pattern}|\b{phrases('and')}\b")
+_LESS, _MORE = re.compile(r"(?<!\w)<(?![-=\w])"), re.compile(r"(?<![-=\w])>(?!\w)")
 _WORK = re.compile(r"[=+*·×^]")
 _GAP = re.compile(r"(?:[\s=:,{}\[\]_]|[^\W\d_])*+")
 """Words and signs between names of a statement: 1 = 3; 3 = the same as 1; cat: {most: [cat]}."""
@@ -73,6 +76,12 @@ class _Row(NamedTuple):
     behind: str
     is_of_all: bool
     """Whether it is about all outputs."""
+    are_sided: bool
+    """Whether words tell outputs from inputs."""
+    may_be_part: bool
+    """Whether other outputs may have no statement."""
+    are_named: bool
+    """Whether its output and its first input are called so."""
 
     @property
     def is_even(self) -> bool:
@@ -86,30 +95,156 @@ class _Map(NamedTuple):
     rows: Sequence[_Row]
     groups: Sequence[Groups]
     fit: float
+    is_firm: bool
+    """Whether all its words are known."""
 
 
 def maps_in_rows(
     names: Sequence[Reading], heads: Matrix, labels: Tokens
-) -> list[WrittenConnection]:
-    """Return the map of all heads in statements of one form; [] if there is none.
+) -> tuple[list[WrittenConnection], bool]:
+    """Return the map of all heads in statements of one form, and whether its words are all known.
 
     heads: the weights of each head, of shape (heads, outputs, inputs).
     """
-    best, found = -1.0, list[_Map]()
-    for each in (one for one in names if one.mentions):
-        with_rest = [*_with_rest(each.mentions)]
-        texts = (each.mentions, with_rest)[: 1 + (len(with_rest) > len(each.mentions))]
-        for mentions, are_lists in product(texts, (False, True)):
-            rows = (
-                [*_rows(mentions, begins, len(heads[0]), are_lists=are_lists)]
-                for begins in _begins(mentions)
-            )
-            maps = [_of_heads(own, heads) for own in rows]
-            own = max(maps, key=_fit_of_all)
-            fit = _fit_of_all(own)
-            if own and fit > best:
-                best, found = fit, own
-    return [line for k, own in enumerate(found) for line in _written(own, k, heads, labels)]
+    best, found = (False, False, -1.0, 0), list[_Map]()
+    for each in (_joined(one.mentions) for one in names if one.mentions):
+        with_rest = [*_with_rest(each)]
+        texts = (each, with_rest)[: 1 + (len(with_rest) > len(each))]
+        for mentions in texts:
+            for rows in _ways(mentions, len(heads[0])):
+                own = _of_heads(rows, heads)
+                if own and _worth(own, len(heads[0])) > best:
+                    best, found = _worth(own, len(heads[0])), own
+    lines = [line for k, own in enumerate(found) for line in _written(own, k, heads, labels)]
+    return lines, best[1]
+
+
+def _joined(mentions: Sequence[Mention]) -> list[Mention]:
+    """Return names with all words of their sentences before them, and heads if several are."""
+    heads = {each.head for each in mentions}
+    found = [mentions[0], *(
+        each._replace(before=f"{last.behind} {each.before}")
+        if each.goes_on and last.line < each.line
+        else each
+        for last, each in pairwise(mentions)
+    )]  # fmt: skip
+    return found if len(heads) > 1 else [each._replace(head=0) for each in found]
+
+
+def _worth(maps: Sequence[_Map], count: int) -> tuple[bool, bool, float, int]:
+    """Return whether maps have all outputs, and only known words; and how well the weights fit."""
+    ties = sum(row.is_even for each in maps for row in each.rows)
+    are_whole, fit = all(len(each.rows) == count for each in maps), sum(each.fit for each in maps)
+    return are_whole, all(each.is_firm for each in maps), fit, ties
+
+
+def _ways(mentions: Sequence[Mention], count: int) -> Iterator[list[_Row]]:
+    """Yield the statements of a text, cut in each way."""
+    yield [
+        row
+        for outputs, inputs in _by_sides(mentions)
+        for row in _row(outputs, inputs, count, are_sided=True)
+    ]
+    begins = [*_begins(mentions)]
+    for each, are_lists in product(begins, (False, True)):
+        yield [*_rows(mentions, each, count, are_lists=are_lists)]
+    for each, are_lists in product(begins[:2], (False, True)):
+        yield [*_rows(mentions, each, count, are_lists=are_lists, in_any_order=True)]
+
+
+def _by_sides(mentions: Sequence[Mention]) -> Iterator[tuple[list[Mention], list[Mention]]]:
+    """Yield the outputs and the inputs of each statement, by the words for these."""
+    outputs, inputs = list[Mention](), list[Mention]()
+    for sentence in _in_sentences(mentions):
+        sides, leading = _sides(sentence), list[Mention]()
+        is_turned = sides[0] == "in" and "out" in sides  # input 2 is the first one of output 1
+        for each, side in zip(sentence, sides, strict=True):
+            of_all = [] if side == "out" else _of_all(each)
+            is_far = bool(outputs) and not (each.is_near or _goes_on(outputs, each))
+            if of_all or is_far:
+                yield outputs, inputs
+                outputs = of_all[:1] or [each] * (side == "out")
+                inputs, is_turned = of_all[1:], False
+            elif side != "out" or (not leading and _is_likened(outputs, inputs, each)):
+                (leading if is_turned else inputs).append(each)
+            elif not leading and _is_joined(outputs, inputs, each, is_turned=is_turned):
+                outputs.append(each)
+            else:
+                yield outputs, inputs
+                outputs, is_turned = [each], bool(leading)
+                inputs = [own._replace(before=each.before) for own in leading[:1]] + leading[1:]
+                leading = []
+        inputs += leading
+    yield outputs, inputs
+
+
+def _is_likened(outputs: Sequence[Mention], inputs: Sequence[Mention], mention: Mention) -> bool:
+    """Return whether an output is that which the one before it is like: 3 is the same as 1."""
+    is_beside = bool(outputs) and not inputs and _is_beside(outputs[-1], mention)
+    return is_beside and not {*_kinds(mention.before)} <= _LISTING
+
+
+def _is_joined(
+    outputs: Sequence[Mention], inputs: Sequence[Mention], mention: Mention, *, is_turned: bool
+) -> bool:
+    """Return whether a statement is about one more output: 1 and 2; and so does output 3."""
+    kinds = {*_kinds(mention.before)}
+    if not outputs or not mention.goes_on:
+        return False
+    if "likewise" in kinds and inputs:
+        return not SAID & kinds
+    is_listed = is_turned or (not inputs and kinds <= _LISTING)
+    return is_listed and _is_beside(outputs[-1], mention) and not _states(mention)
+
+
+def _states(mention: Mention) -> bool:
+    """Return whether the words behind an output say what it attends to."""
+    return not {"attends", "takes", "equal"}.isdisjoint(_kinds(CLAUSE.split(mention.behind)[0]))
+
+
+def _is_beside(last: Mention, mention: Mention) -> bool:
+    """Return whether only words of one sentence are between two names."""
+    is_in_line = mention.line == last.line and not SENTENCE.search(mention.before)
+    return is_in_line and _goes_on([last], mention)
+
+
+def _in_sentences(mentions: Sequence[Mention]) -> Iterator[list[Mention]]:
+    """Yield the names of each sentence."""
+    starts = [k for k, each in enumerate(mentions) if not (k and each.goes_on)]
+    for start, stop in pairwise([*starts, len(mentions)]):
+        yield [*mentions[start:stop]]
+
+
+def _sides(sentence: Sequence[Mention]) -> list[str]:
+    """Return the side of each name of a sentence, "out" or "in"; "" if no word tells it."""
+    sides = list[str]()
+    for k, each in enumerate(sentence):
+        kinds = _kinds(each.before)
+        is_listed = k and "sep" in kinds and {*kinds} <= {"sep", "token", ""}
+        sides.append(_side(each) or (sides[-1] if is_listed else ""))
+    return sides
+
+
+def _side(mention: Mention) -> str:
+    """Return the side of a name by the word before it, or behind it; "" if these are others."""
+    return "out" if is_output(mention) else _noun(mention).kind.removeprefix("symbol ")
+
+
+def _noun(mention: Mention) -> Lexeme:
+    """Return the word for outputs or inputs before a name, or behind it, or its letter."""
+    *before, name = lexemes_in(f"{_tail(mention)[-LONGEST_END:]}1", {}) or [Lexeme("")]
+    behind = lexemes_in(f"1 {mention.behind}", {})[1:]
+    if name.kind in ("symbol in", "symbol out"):
+        return name
+    words = (next((e for e in own if e.kind not in ("token", "")), name)
+             for own in (before[::-1], behind))  # fmt: skip
+    return next((each for each in words if each.kind in ("in", "out")), Lexeme(""))
+
+
+def _are_named(mentions: Sequence[Mention]) -> bool:
+    """Return whether words call names outputs or inputs, and not rows or columns."""
+    nouns = [*map(_noun, mentions)]
+    return all(e.kind in ("in", "out") and e.said not in ("row", "column") for e in nouns)
 
 
 def _with_rest(mentions: Sequence[Mention]) -> Iterator[Mention]:
@@ -119,7 +254,9 @@ def _with_rest(mentions: Sequence[Mention]) -> Iterator[Mention]:
         behind = mentions[k + 1] if k + 1 < len(mentions) else None
         goes_on = behind is not None and behind.goes_on and behind.line == each.line
         text = behind.before if behind is not None and goes_on else each.behind
-        if match := _REST.search(text):
+        match = _REST.search(text)
+        verbs = {*_kinds(text[match.end() :])} if match and goes_on else set()
+        if match and not verbs & {"attends", "takes", "most"}:  # 1 and 2 both look at 3
             yield each._replace(
                 output=-1,
                 input=OTHERS if match["rest"] else EVERY[0],
@@ -131,24 +268,25 @@ def _with_rest(mentions: Sequence[Mention]) -> Iterator[Mention]:
 
 
 def _of_heads(rows: Sequence[_Row], heads: Matrix) -> list[_Map]:
-    """Return the map of each head; [] if one has none."""
-    runs = [*_runs(rows, len(heads[0]))]
-    named = {run[0].head for run in runs}
+    """Return the maps of the heads; [] if one lacks outputs that no word calls so."""
+    count, several = len(heads[0]), len(heads) > 1
+    runs = [run for run in _runs(rows) if len(run) == count or run[0].may_be_part]
+    are_named = several and {run[0].head for run in runs} >= {*range(1, len(heads) + 1)}
+    whole = [run for run in runs if len(run) == count]
     found = []
     for k, weights in enumerate(heads):
-        if len(heads) > 1 and named >= {*range(1, len(heads) + 1)}:
+        if are_named:
             own = [run for run in runs if run[0].head == k + 1]
+        elif len(whole) == 1 and whole[0][0].is_of_all and not whole[0][0].head:
+            own = whole
         else:
-            own = runs[k :: len(heads)] if len(runs) % len(heads) == 0 else []
+            own = whole[k :: len(heads)] if len(whole) % len(heads) == 0 else []
+            own = own or (runs if not several else [])
         maps = [each for run in own if (each := _map(run, weights))]
         if not maps:
             return []
-        found.append(max(maps, key=lambda each: each.fit))
+        found.append(max(maps, key=lambda each: (len(each.rows), each.is_firm, each.fit)))
     return found
-
-
-def _fit_of_all(maps: Sequence[_Map]) -> float:
-    return sum(each.fit for each in maps)
 
 
 def _begins(mentions: Sequence[Mention]) -> Iterator[list[bool]]:
@@ -157,6 +295,7 @@ def _begins(mentions: Sequence[Mention]) -> Iterator[list[bool]]:
     yield lines
     sentences = [a or not each.goes_on for a, each in zip(lines, mentions, strict=True)]
     yield sentences
+    yield [True, *(not each.goes_on for each in mentions[1:])]
     yield [a or is_output(each) for a, each in zip(sentences, mentions, strict=True)]
     words = [*(_plain(each.before) for each in mentions[1:]), ""]
     verbs = [not _VERBS.isdisjoint(_kinds(text)) for text in words]
@@ -168,38 +307,50 @@ def _begins(mentions: Sequence[Mention]) -> Iterator[list[bool]]:
 
 
 def _rows(
-    mentions: Sequence[Mention], begins: Sequence[bool], count: int, *, are_lists: bool
+    mentions: Sequence[Mention],
+    begins: Sequence[bool],
+    count: int,
+    *,
+    are_lists: bool = False,
+    in_any_order: bool = False,
 ) -> Iterator[_Row]:
     """Yield the statements that begin with the outputs in their order, again and again.
 
     are_lists: whether a statement may begin with a list of outputs.
+    in_any_order: whether every name that may begin a statement does.
     """
     row: list[Mention] = []
     again = ""
+
+    def rows() -> Iterator[_Row]:
+        listed = _listed(row, are_lists=are_lists)
+        return _row(row[:listed], row[listed:], count)
+
     for each, is_first in zip(mentions, begins, strict=True):
         if row and not _goes_on(row, each):
-            yield from _row(row, count, are_lists=are_lists)
+            yield from rows()
             row = []
         wanted = (row[_listed(row, are_lists=are_lists) - 1].output + 1) % count if row else 0
         of_all = _of_all(each) if is_first else []
         is_again = is_first and _is_again(row, each)
-        is_next = len(row) > 1 and is_first and _is_next(_tail(each))
-        if of_all or (is_first and each.output in (wanted, 0) and not (is_again or is_next)):
+        is_next = len(row) > 1 and is_first and rank_in(_tail(each)) == "second"
+        is_wanted = in_any_order or each.output in (wanted, 0)
+        if of_all or (is_first and is_wanted and not (is_again or is_next)):
             if row and each.goes_on and row[-1].line == each.line:
                 row[-1] = row[-1]._replace(behind=each.before)
-            yield from _row(row, count, are_lists=are_lists)
+            yield from rows()
             row, again = of_all or [each], ""
         elif is_again:
             again = "; "  # the output is named again, with its next input
         elif row:
             row.append(each._replace(before=again + each.before))
             again = ""
-    yield from _row(row, count, are_lists=are_lists)
+    yield from rows()
 
 
 def _goes_on(row: Sequence[Mention], mention: Mention) -> bool:
     """Return whether only words are between a statement and a name."""
-    is_word = len(row) > 1 or WORD.search(mention.before)
+    is_word = len(row) > 1 or ":" in mention.before or WORD.search(mention.before)
     return mention.is_near or bool(is_word and _GAP.fullmatch(mention.before))
 
 
@@ -208,7 +359,11 @@ def _of_all(mention: Mention) -> list[Mention]:
     match = None if mention.goes_on else ALL.search(_tail(mention))
     if not match or FORMULA.search(mention.before, mention.before.rindex(match[0])):
         return []
-    behind = _tail(mention)[match.end() :]
+    text, behind = _tail(mention)[: match.start()], _tail(mention)[match.end() :]
+    if {"token", "out", "attends", "takes"} & {*_kinds(text)} or not {"out", "token", *SAID} & {
+        *_kinds(behind)
+    }:
+        return []  # tokens one and two both; the largest weight, both counted from 1
     return [mention._replace(output=EVERY[0]), mention._replace(before=behind)]
 
 
@@ -237,26 +392,59 @@ def _tail(mention: Mention) -> str:
     return SENTENCE.split(mention.before)[-1]
 
 
-def _row(names: Sequence[Mention], count: int, *, are_lists: bool) -> Iterator[_Row]:
+def _row(
+    outputs: Sequence[Mention], inputs: Sequence[Mention], count: int, *, are_sided: bool = False
+) -> Iterator[_Row]:
     """Yield the statement of names for each of its outputs."""
-    if len(names) < 2:
-        return
-    listed = _listed(names, are_lists=are_lists)
-    first, inputs = names[0], names[listed:]
     denied = (k for k, each in enumerate(inputs) if k and "no" in _kinds(each.before))
     inputs = inputs[: next(denied, None)]  # nothing from input 3
-    behind = inputs[-1].behind[:LONGEST_END]
+    if not outputs or not inputs or (not are_sided and _is_turned(outputs, inputs)):
+        return
+    first, behind = outputs[0], inputs[-1].behind[:LONGEST_END]
     texts = [*(each.before for each in inputs), behind]
-    words = (*map(_plain, texts[:-1]),)
     if any(VALUE in each and _WORK.search(each) for each in texts):
         return
     are_weights = VALUE in texts[0] or sum(VALUE in each for each in texts) >= len(inputs)
-    if are_weights and len(inputs) > 1 and not any(map(_is_next, words)):
+    ranks, words = _ranks(texts), [*map(_plain, texts[:-1])]
+    if are_sided and not words[0]:
+        return
+    if are_weights and len(inputs) > 1 and "second" not in ranks:
         return  # all weights, in any order
+    if ranks == ["second", "most"] or (len(inputs) == 2 and _LESS.search(texts[1])):
+        inputs, words, ranks = inputs[::-1], words[:1] * 2, ["most", "second"]
+    elif ranks[0] == "second" and "most" not in ranks:
+        return  # its first input is unknown
+    words[1:] = [
+        f"; {word}" if rank == "second" or _MORE.search(text) else word
+        for word, rank, text in zip(words[1:], ranks[1:], texts[1:], strict=False)
+    ]
     is_of_all = first.output == EVERY[0]
-    for output in range(count) if is_of_all else (each.output for each in names[:listed]):
+    are_tokens = all(_kinds(each.before)[-1:] == ["token"] for each in (first, inputs[0]))
+    are_named = are_sided and _are_named([first, inputs[0]])
+    may_be_part = are_named or (are_tokens and "attends" in _kinds(words[0]))
+    named = range(count) if is_of_all else [each.output for each in outputs]
+    for output in named if min(named) >= 0 and max(named) < count else ():
         places = (*(input_of(each, output) for each in inputs),)
-        yield _Row(first.line, first.head, output, _tail(first), places, words, behind, is_of_all)
+        yield _Row(
+            first.line, first.head, output, _tail(first), places, (*words,), behind, is_of_all,
+            are_sided, may_be_part, are_named,
+        )  # fmt: skip
+
+
+def _ranks(texts: Sequence[str]) -> list[str]:
+    """Return the rank of each input, by the words before it, or behind it up to "and" or a comma.
+
+    texts: those before the inputs, and the one behind the last.
+    """
+    pieces = [_SEPARATED.split(text) for text in texts]
+    before = [rank_in(own[-1]) for own in pieces[:-1]]
+    behind = [rank_in(own[0]) if len(own) > 1 else "" for own in pieces[1:-1]]
+    return [a or b for a, b in zip(before, [*behind, rank_in(pieces[-1][0])], strict=True)]
+
+
+def _is_turned(outputs: Sequence[Mention], inputs: Sequence[Mention]) -> bool:
+    """Return whether words call an input an output, or an output an input."""
+    return any(map(is_output, inputs)) or any(_side(each) == "in" for each in outputs)
 
 
 def _plain(text: str) -> str:
@@ -265,39 +453,56 @@ def _plain(text: str) -> str:
     return " ".join(_CELL.sub(" | ", text.strip("\n")).lower().split())
 
 
-def _runs(rows: Sequence[_Row], count: int) -> Iterator[list[_Row]]:
-    """Yield the statements of all outputs in their order, near one another."""
+def _runs(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+    """Yield the statements of one head about different outputs, near one another.
+
+    The second inputs of all outputs may follow the first ones.
+    """
     run: list[_Row] = []
+    seconds = 0
     for each in rows:
-        is_near = bool(run) and each.line - run[-1].line <= FARTHEST
-        is_next = is_near and each.output == run[-1].output + 1 and each.head == run[-1].head
-        run = [*run, each] if is_next else [each] * (each.output == 0)
-        if len(run) == count:
+        known = {own.output: k for k, own in enumerate(run)}
+        is_near = bool(run) and each.line - run[-1].line <= FARTHEST + seconds
+        if not is_near or each.head != run[-1].head:
+            yield from [run] * bool(run)
+            run, seconds = [each], 0
+        elif each.output not in known:
+            run.append(each)
+        elif seconds or rank_in(each.before) == "second":
+            own, seconds = run[known[each.output]], seconds + 1
+            words = (*own.words, *(f"; {text}" for text in each.words))
+            run[known[each.output]] = own._replace(
+                inputs=(*own.inputs, *each.inputs), words=words, behind=each.behind
+            )
+        else:
             yield run
-            run = []
+            run = [each]
+    yield from [run] * bool(run)
 
 
 def _map(run: Sequence[_Row], weights: Matrix) -> _Map | None:
     """Return the map that statements make, with the best meaning of their words."""
-    texts = (each for row in run for each in (*map(_kinds, row.words), _kinds_behind(row)))
+    words = (row.words[row.inputs[0] == EVERY[0] :] for row in run)  # no preference, all are equal
+    texts = [_kinds(each) for own in words for each in own] + [*map(_kinds_behind, run)]
     if any({"no", "bad"} & {*each} for each in texts):
         return None
     keys = dict.fromkeys(key for row in run for key in _keys(row))
-    known = {key: said for key in keys if (said := _known(key[0]))}
+    known = {key: said for key in keys if (said := _known(*key))}
     free = [key for key in keys if key not in known]
     if len(free) > MOST_UNKNOWN:
         return None
+    are_known = all("equal" in _kinds(text) or _SAME.search(text) for text, _ in free)
     best, most_likely = None, 0
     for meanings in product("TN", repeat=len(free)):
         guessed = dict(zip(free, meanings, strict=True))
         groups = _groups(run, known | guessed, weights)
         likely = sum(_is_likely(*each) for each in guessed.items())
-        fits = [*map(fit_of, groups, weights)]
+        fits = [fit_of(own, weights[row.output]) for row, own in zip(run, groups, strict=True)]
         seconds = sum(len(own) > 1 and fit > 1 for own, fit in zip(groups, fits, strict=True))
         fit = sum(fits) + seconds / 100
         if all(groups) and (fit, likely) > (best.fit if best else -1, most_likely):
-            best, most_likely = _Map(run, groups, fit), likely
-    return best if best is not None and _is_map(best, weights) else None
+            best, most_likely = _Map(run, groups, fit, are_known), likely
+    return _checked(best, weights) if best is not None else None
 
 
 def _keys(row: _Row) -> Iterator[tuple[str, bool]]:
@@ -305,24 +510,25 @@ def _keys(row: _Row) -> Iterator[tuple[str, bool]]:
     yield from ((text, row.is_even) for text in row.words[1:])
 
 
-def _known(text: str) -> str:
-    """Return what words between two inputs mean: N is next, T is tied; "" for unknown ones."""
-    if _is_next(text) or ";" in text:
+def _known(text: str, is_even: bool) -> str:
+    """Return what words between two inputs mean: N is next, T is tied; "" for unknown ones.
+
+    is_even: whether a word of the statement says that inputs tie.
+    """
+    if rank_in(text) == "second" or ";" in text:
         return "N"
-    return "T" if text in ("=", "&", "+") else ""
+    return "T" if text in ("=", "&", "+") or (is_even and _is_and(text)) else ""
+
+
+def _is_and(text: str) -> bool:
+    """Return whether words between two inputs only join them."""
+    return text not in ("", ",") and {*_kinds(text)} <= {"sep", "in", "token", "to", ""}
 
 
 def _is_likely(key: tuple[str, bool], meaning: str) -> bool:
     """Return whether unknown words usually have this meaning: words for a tie, and "and", tie."""
     text, is_even = key
-    is_and = text not in ("", ",") and {*_kinds(text)} <= {"sep", "in", "token", "to", ""}
-    return (meaning == "T") == (is_even or is_and)
-
-
-def _is_next(text: str) -> bool:
-    """Return whether words before an input say that it is the second."""
-    words = lexemes_in(f"1 {text}", {})
-    return any(each.kind in ("second", "then") or each == ("ordinal", "2") for each in words)
+    return (meaning == "T") == (is_even or _is_and(text))
 
 
 def _kinds(text: str) -> list[str]:
@@ -332,7 +538,8 @@ def _kinds(text: str) -> list[str]:
 def _kinds_behind(row: _Row) -> Sequence[str]:
     """Return the kinds of words behind a statement; none if it has no second input."""
     kinds = _kinds(row.behind)
-    return () if "no" in kinds and _is_next(row.behind) else kinds
+    at = kinds.index("no") if "no" in kinds else 0
+    return () if {*kinds[:at]} & {"sep", "second", "then"} else kinds
 
 
 def _groups(
@@ -340,17 +547,17 @@ def _groups(
 ) -> list[Groups]:
     """Return the inputs of each output, which may be like an earlier one; () for wrong ones."""
     firsts = Counter(row.words[0] for row in run)
-    found: list[Groups] = []
+    found = dict[int, Groups]()
     for row in run:
         own = _inputs(row, meanings, weights)
         of = row.inputs[0]
-        if len(row.inputs) == 1 and 0 <= of < len(found):
+        if len(row.inputs) == 1 and of in found:
             is_same = _SAME.search(f" {row.words[0]} ") or _SAME.search(row.behind)
             is_open = firsts[row.words[0]] == 1 and not SAID & {*_kinds(row.words[0])}
             fits = [fit_of(each, weights[row.output]) for each in (own, found[of])]
             own = found[of] if is_same or (is_open and fits[1] > fits[0]) else own
-        found.append(own)
-    return found
+        found[row.output] = own
+    return [*found.values()]
 
 
 def _inputs(row: _Row, meanings: Mapping[tuple[str, bool], str], weights: Matrix) -> Groups:
@@ -373,28 +580,47 @@ def _inputs(row: _Row, meanings: Mapping[tuple[str, bool], str], weights: Matrix
     return (*map(tuple, groups),) if is_there and is_once and all(groups) else ()
 
 
-def _is_map(found: _Map, weights: Matrix) -> bool:
-    """Return whether statements are those of a map: by their words, or by their fit."""
-    rows, fits = found.rows, [*map(fit_of, found.groups, weights)]
+def _checked(found: _Map, weights: Matrix) -> _Map | None:
+    """Return statements that are those of a map by their words, or by their fit; None of others."""
+    rows = found.rows
+    fits = [fit_of(own, weights[row.output]) for row, own in zip(rows, found.groups, strict=True)]
     words = Counter(word for row in rows for word in {*row.words[0].split()})
     are_alike = max(words.values(), default=0) >= max(2, ENOUGH * len(rows))
-    texts = [text for row in rows for text in (*row.words, row.behind)]
     said = SAID if any(fits) else SAID - {"second", "then"}
-    is_said = any(said & {*_kinds(text)} for text in texts)
+    is_said = any(said & {*_kinds(text)} for row in rows for text in row.words)
+    is_said = is_said or any((said - {"takes"}) & {*_kinds(row.behind)} for row in rows)
     is_said = is_said or any({"most", "attends"} & {*_kinds(row.before)} for row in rows)
+    places = [(*map(tuple, own),) for own in found.groups]
+    if not is_said and places == [((row.output,),) for row in rows]:
+        return None  # row 1 = cat, row 2 = sat
+    is_said = is_said or all(row.are_named for row in rows)
     if any(row.is_of_all for row in rows):
-        return all(fits) and is_said
+        is_said = any(said & {*_kinds(text)} for row in rows for text in (*row.words, row.behind))
+        return found if is_said and (found.is_firm or all(fits)) else None
+    if len(rows) < len(weights):
+        return found if all(map(_is_stated, rows)) else None
     if is_said:
-        return all(fits) or are_alike
-    if all((*map(tuple, own),) == ((k,),) for k, own in enumerate(found.groups)):
-        return False  # row 1 = cat, row 2 = sat
-    bits = sum(
+        return found if all(fits) or are_alike or rows[0].are_sided else None
+    found = found._replace(is_firm=False)
+    bits = [
         log2(len(row) * (len(row) - 1 if len(own) > 1 and fit > 1 else 1)) if fit else -WRONG_BITS
-        for own, row, fit in zip(found.groups, weights, fits, strict=True)
-    )
+        for own, row, fit in zip(found.groups, weights, fits, strict=False)
+    ]
+    if len({*places}) == 1:
+        bits = bits[:1]  # row 1 sums to 1, row 2 sums to 1
     are_words = all(_OPEN.search(row.words[0]) for row in rows)
     is_whole = all(fits) or len({row.words[0] for row in rows}) == 1
-    return are_alike and are_words and is_whole and bits >= ENOUGH_BITS
+    is_map = (
+        are_alike and not rows[0].are_sided and are_words and is_whole and sum(bits) >= ENOUGH_BITS
+    )
+    return found if is_map and len(rows) == len(weights) else None
+
+
+def _is_stated(row: _Row) -> bool:
+    """Return whether a word of a statement says that an output attends to its inputs."""
+    kinds, verbs = {*_kinds(row.words[0])}, {"attends", "most"}
+    is_said = bool(verbs & kinds) or not verbs.isdisjoint(_kinds(row.behind))
+    return row.may_be_part and is_said and "stop" not in kinds
 
 
 def _written(found: _Map, k: int, heads: Matrix, labels: Tokens) -> Iterator[WrittenConnection]:
@@ -404,15 +630,15 @@ def _written(found: _Map, k: int, heads: Matrix, labels: Tokens) -> Iterator[Wri
         return tuple(names[i] if any(names) else str(i + 1) for i in places)
 
     head = k + 1 if len(heads) > 1 else 0
-    for row, groups in zip(found.rows, found.groups, strict=True):
+    pairs = sorted(zip(found.rows, found.groups, strict=True), key=lambda each: each[0].output)
+    for row, groups in pairs:
         most, *others = groups
         weights = heads[k][row.output]
-        if (
-            fit_of(groups, weights)
-            and others
-            and weights[[*others[0]]].min() >= weights.max() - TIE
-        ):
-            most, *others = (*sorted((*most, *others[0])),), *others[1:]  # the first of equal ones
+        are_tied = row.is_even or not found.is_firm
+        if others and are_tied and weights[[*most, *others[0]]].min() >= weights.max() - TIE:
+            most, *others = (*sorted((*most, *others[0])),), *others[1:]  # then 3, which is equal
+        if others and row.is_of_all and weights[[*others[0]]].max() <= 0:
+            others = []  # all have input 2 as their second one, but it is masked here
         second = others[0] if others else ()
         (name,) = named([row.output], labels.queries)
         ranks = named(most, labels.keys), named(second, labels.keys)

@@ -144,7 +144,7 @@ def lines_in_part(
     """Return the lines of a map that are read in part, and lines near it that are not read.
 
     The first state inputs that do not have the largest weights, and name more tokens than what is
-    read of them. The others name outputs that the map lacks.
+    read of them, or name outputs that the map lacks. The others name such outputs, too.
 
     whole: the lines that are read whole.
     """
@@ -159,7 +159,8 @@ def lines_in_part(
     for line, text in lines:
         if begin - MOST_BEFORE <= line <= end + MOST_BETWEEN:
             more = _names_on(text, labels) - _names_in(read, line)
-            in_part |= {line} if more and line in own & wrong else set()
+            is_part = (bool(more) and line in wrong) or not missing.isdisjoint(more)
+            in_part |= {line} if is_part and line in own else set()
             is_other = line not in own and line not in whole
             near |= {line} if is_other and not missing.isdisjoint(more) else set()
     return in_part, near

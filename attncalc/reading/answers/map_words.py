@@ -10,6 +10,7 @@ from attncalc.reading.naming.vocabulary import concept_of, plain_word
 from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.other_words import ORDINALS
 
+_SIDES = {"input": "in", "output": "out"}
 _ROLES = {"O": "out", "Q": "out", "K": "in", "V": "in", "given": "in"}
 
 
@@ -107,7 +108,20 @@ def lexemes_in(text: str, labels: Mapping[str, str]) -> list[Lexeme]:
     return _lexemes(text, labels) if labels else [*_of_words(text)]
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
+def rank_in(text: str) -> str:
+    """Return the rank that words beside an input say: "second", "most", or "" for none.
+
+    >>> rank_in("and the second most to input"), rank_in("mostly looks at"), rank_in("takes")
+    ('second', 'most', '')
+    """
+    words = lexemes_in(f"1 {text}", {})
+    if any(each.kind in ("second", "then") or each == ("ordinal", "2") for each in words):
+        return "second"
+    return "most" if any(each.kind == "most" or each == ("ordinal", "1") for each in words) else ""
+
+
+@lru_cache(maxsize=4096)
 def _of_words(text: str) -> tuple[Lexeme, ...]:
     """Return the words of a sentence without names of tokens; several readings ask for them."""
     return (*_lexemes(text, {}),)
@@ -189,13 +203,13 @@ def _word(word: str) -> Lexeme:
         return Lexeme("ordinal", str(_ORDINALS[word]))
     if word in _NUMBERS:
         return Lexeme("numeral", str(_NUMBERS[word]))
-    if word in _KINDS:
-        return Lexeme(_KINDS[word], "row" if _KINDS[word] == "out" else word)
+    if word in _KINDS and _KINDS[word] not in _SIDES:
+        return Lexeme(_KINDS[word], {"out": "row", "in": "column"}.get(_KINDS[word], word))
     if role := _ROLES.get(concept_of(word)):
         return Lexeme(role, word)
     for stem, kind in _STEMS:
         if word.startswith(stem) and len(word) <= len(stem) + 4:
-            return Lexeme(kind, word)
+            return Lexeme(_SIDES.get(kind, kind), word)
     return Lexeme("" if concept_of(word) else "unknown", word)
 
 

@@ -255,7 +255,7 @@ def _take_map(
         is_of_same = {each.line for each in outside} <= {each.line for each in stated}
         are_told = is_of_same or all(each.is_told for each in outside)
         may_vary = are_told or others == len(outside)
-        may_replace = is_sure and not is_firm and may_vary
+        may_replace = is_sure and not is_firm and may_vary and not _are_turned(stated, outside)
         is_better = (may_replace and right > others) or not found.connections
         if is_better and stated and not are_denied(stated, statements(lines, weights, labels)):
             _replace_map(stated, texts, found)
@@ -274,6 +274,14 @@ def _take_map(
         read = Counter(chain((each.line for each in found.connections), *said.values()))
         missed = Counter(of_map.missed.keys()) | _lines_missed(lines, heads, labels, found)
         _leave_lines((n for n in missed if missed[n] > read[n]), texts, found)
+
+
+def _are_turned(stated: Sequence[WrittenConnection], known: Sequence[WrittenConnection]) -> bool:
+    """Return whether a reading only has the known inputs in other ranks, which words say."""
+    inputs = {(e.head, e.output): {*e.most, *e.second} for e in known if e.second}
+    return bool(inputs) and all(
+        inputs.get((each.head, each.output)) == {*each.most, *each.second} for each in stated
+    )
 
 
 def _lines_missed(

@@ -54,10 +54,11 @@ _SPOKEN = re.compile(r",|\b(?:minus|negative|point|comma|and)\b", re.IGNORECASE)
 
 _NUMBER_OF = meanings("numbers")
 _OF_TOKEN = re.compile(
-    r"\b((?:in|out)put|token|word|wort|mot|palabra|parola|palavra|row|column|key|query|position) "
-    rf"({'|'.join(_NUMBER_OF)})\b",
+    r"\b((?:(?:in|out)put|token|word|wort|mot|palabra|parola|palavra|row|column|key|position)s?"
+    rf"|quer(?:y|ies)|\d,? (?:and|or)|\d,) ({'|'.join(_NUMBER_OF)})\b",
     re.IGNORECASE,
 )
+"""The number of a token behind its noun, or behind another number of a list."""
 
 
 def in_english(text: str) -> str:
@@ -89,7 +90,11 @@ def with_counts(text: str) -> str:
     >>> with_counts("output one attends to input two")
     'output 1 attends to input 2'
     """
-    return _OF_TOKEN.sub(lambda own: f"{own[1]} {_NUMBER_OF[own[2].lower()]}", text)
+    before = ""
+    while before != text:  # tokens one, two and three
+        before = text
+        text = _OF_TOKEN.sub(lambda own: f"{own[1]} {_NUMBER_OF[own[2].lower()]}", text)
+    return text
 
 
 def with_digits(text: str) -> str:
