@@ -331,7 +331,7 @@ def _rows(
             yield from rows()
             row = []
         wanted = (row[_listed(row, are_lists=are_lists) - 1].output + 1) % count if row else 0
-        of_all = _of_all(each) if is_first else []
+        of_all = _of_all(each) if is_first and not is_output(each) else []
         is_again = is_first and _is_again(row, each)
         is_next = len(row) > 1 and is_first and rank_in(_tail(each)) == "second"
         is_wanted = in_any_order or each.output in (wanted, 0)
@@ -487,7 +487,7 @@ def _map(run: Sequence[_Row], weights: Matrix) -> _Map | None:
     if any({"no", "bad"} & {*each} for each in texts):
         return None
     keys = dict.fromkeys(key for row in run for key in _keys(row))
-    known = {key: said for key in keys if (said := _known(*key))}
+    known = {key: said for key in keys if (said := _known(key[0], is_even=key[1]))}
     free = [key for key in keys if key not in known]
     if len(free) > MOST_UNKNOWN:
         return None
@@ -510,7 +510,7 @@ def _keys(row: _Row) -> Iterator[tuple[str, bool]]:
     yield from ((text, row.is_even) for text in row.words[1:])
 
 
-def _known(text: str, is_even: bool) -> str:
+def _known(text: str, *, is_even: bool) -> str:
     """Return what words between two inputs mean: N is next, T is tied; "" for unknown ones.
 
     is_even: whether a word of the statement says that inputs tie.
@@ -634,7 +634,7 @@ def _written(found: _Map, k: int, heads: Matrix, labels: Tokens) -> Iterator[Wri
     for row, groups in pairs:
         most, *others = groups
         weights = heads[k][row.output]
-        are_tied = row.is_even or not found.is_firm
+        are_tied = row.is_even or all(_known(each, is_even=False) != "N" for each in row.words[1:])
         if others and are_tied and weights[[*most, *others[0]]].min() >= weights.max() - TIE:
             most, *others = (*sorted((*most, *others[0])),), *others[1:]  # then 3, which is equal
         if others and row.is_of_all and weights[[*others[0]]].max() <= 0:
